@@ -31,8 +31,11 @@ def copy_checkout(target: Path) -> Path:
     return target
 
 
-def toll_in(checkout: Path) -> Toll:
-    """A function that runs the command line of `checkout` in a process of its own."""
+def toll_in(checkout: Path, limit_s: float = 540.0) -> Toll:
+    """A function that runs the command line of `checkout` in a process of its own, for at most `limit_s`.
+
+    The usual limit is for builds beside whatever else the machine has to do.
+    """
 
     def call(
         *arguments: str, cwd: Path | None = None, **environment: str
@@ -44,7 +47,7 @@ def toll_in(checkout: Path) -> Toll:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=540,  # builds, beside whatever else the machine has to do
+            timeout=limit_s,
             check=False,
         )
 

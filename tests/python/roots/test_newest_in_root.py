@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from checkouts import copy_checkout
+from checkouts import copy_checkout, toll_in
 from tollbench.catalog import environments
 from tollbench.catalog.environments import compilers
-from tollbench.interpreters import interpreter_with_path
 
 UNAVAILABLE = environments.located(environments.named("debian-testing")).unavailable
+LIMIT_S = 1700.0  # what it takes to compile it all, beside other work
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(1800),
@@ -51,27 +49,14 @@ ONLY_THERE = (
 )
 
 
-def toll_in(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        interpreter_with_path("-m", "tollbench", *arguments),
-        cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout / "python"), "COLUMNS": "120"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=1700,
-        check=False,
-    )
-
-
 def report(checkout: Path, name: str, *words: str) -> dict[str, Any]:
     """Of a short run of these, which has this name and ends well."""
-    done = toll_in(
-        checkout, "run", *words, "--profile", "check", "--layouts", "1",
+    done = toll_in(checkout, LIMIT_S)(
+        "run", *words, "--profile", "check", "--layouts", "1",
         "--output", name, "--no-html", "--no-install", "--wait",
     )  # fmt: skip
     assert done.returncode == 0, (done.stdout, done.stderr)
-    shown = toll_in(checkout, "report", name, "--format", "json")
+    shown = toll_in(checkout, LIMIT_S)("report", name, "--format", "json")
     assert shown.returncode == 0, (done.stdout, done.stderr, shown.stderr)
     found: dict[str, Any] = json.loads(shown.stdout)
     return found

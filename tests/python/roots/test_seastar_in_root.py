@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from checkouts import copy_checkout
+from checkouts import copy_checkout, toll_in
 from tollbench.catalog import environments
-from tollbench.interpreters import interpreter_with_path
 
 UNAVAILABLE = environments.located(environments.named("debian13")).unavailable
+LIMIT_S = 1000.0  # what it takes to compile it, beside other work
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(1200),
@@ -46,20 +45,6 @@ TOLL_CONTENDER(cachecalc, seastar_one_too_many, OneTooMany);
 """
 
 
-def toll_in(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """As `checkouts.toll_in`, with the time that it takes to compile against Seastar."""
-    return subprocess.run(
-        interpreter_with_path("-m", "tollbench", *arguments),
-        cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout / "python"), "COLUMNS": "120"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=1000,
-        check=False,
-    )
-
-
 Rows = dict[tuple[str, int], dict[str, Any]]
 
 
@@ -71,13 +56,12 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     (folder / "seastar_one_too_many.cpp").write_text(ONE_TOO_MANY)
     with (folder / "suite.toml").open("a") as suite:
         suite.write(f'seastar_one_too_many = {{ library = "Seastar", needs = ["seastar"], {ROOTED} }}\n')
-    done = toll_in(
-        checkout,
+    done = toll_in(checkout, LIMIT_S)(
         "run", *(f"{CACHECALC}/{name}" for name in NAMES),
         "--set", "tasks=100", "--set", "wait_us=8,1000", "--profile", "check",
         "--output", "seastar", "--no-html", "--no-install", "--wait",
     )  # fmt: skip
-    shown = toll_in(checkout, "report", "seastar", "--format", "json")
+    shown = toll_in(checkout, LIMIT_S)("report", "seastar", "--format", "json")
     assert shown.returncode == 0, (done.stdout, done.stderr, shown.stderr)
     (workload,) = json.loads(shown.stdout)["workloads"]
     return {(row["contender"], row["parameters"]["wait_us"]): row for row in workload["rows"]}
@@ -114,13 +98,12 @@ def test_polling_shards_burn_what_overprovisioned_ones_leave(rows: Rows) -> None
 
 def test_a_tree_of_coroutines_is_added_up_by_all_shards(tmp_path: Path) -> None:
     checkout = copy_checkout(tmp_path / "toll")
-    done = toll_in(
-        checkout,
+    done = toll_in(checkout, LIMIT_S)(
         "run", "tasks/skynet/seastar_sharded",
         "--set", "tasks=10000,1000000", "--profile", "check",
         "--output", "tree", "--no-html", "--no-install", "--wait",
     )  # fmt: skip
-    shown = toll_in(checkout, "report", "tree", "--format", "json")
+    shown = toll_in(checkout, LIMIT_S)("report", "tree", "--format", "json")
     assert shown.returncode == 0, (done.stdout, done.stderr, shown.stderr)
     (workload,) = json.loads(shown.stdout)["workloads"]
     units = {}
