@@ -366,7 +366,8 @@ def test_real_google_benchmark_executables(tmp_path: Path) -> None:
     assert kind == "google-benchmark"
     found = compare(
         subject_of(kind, sides, MeasuringOptions(60.0)),
-        ComparisonSettings(budget_s=60.0, most_rounds=60, seed=2),
+        # Without a limit of rounds, as users have it: by 60, beside a neighbour that lasted, it was in doubt.
+        ComparisonSettings(budget_s=60.0, seed=2),
     )
     rows = {item.benchmark: item for item in found.comparisons}
     assert list(rows) == ["sum<long>/512", "sum<long>/4096"]
