@@ -103,8 +103,8 @@ class CaseState:
     @property
     def pilots_apart(self) -> float:
         """Iterations of the pilot that fits most, over those of the next one; 1 of fewer than two pilots."""
-        most, next_most = ([work.iterations for work in self._by_fit()] + [1, 1])[:2]
-        return most / next_most if len(self.fits) > 1 else 1.0
+        fits = [work.iterations for work in self._by_fit()]
+        return fits[0] / fits[1] if len(fits) > 1 else 1.0
 
     def _by_fit(self) -> list[CaseWork]:
         """Pilots, most iterations first."""

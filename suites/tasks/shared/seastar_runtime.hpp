@@ -66,8 +66,7 @@ private:
         options.smp_opts.memory.set_value("512M");
         options.log_opts.logger_ostream_type.set_value(
             seastar::logger_ostream_type::cerr);  // answers: stdout
-        // A tree that a shard grows in one task is no stall, of which it would print a trace while it is
-        // timed.
+        // A shard that grows a tree in one task has not stalled, and must print no trace while it is timed.
         options.reactor_opts.blocked_reactor_notify_ms.set_value(600'000);
         if (idle == Idle::sleeps) {
             options.reactor_opts.overprovisioned.set_value();
