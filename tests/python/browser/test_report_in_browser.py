@@ -538,6 +538,25 @@ def test_no_width_scrolls_sideways(chromium, report, width):
     page.context.close()
 
 
+@pytest.mark.parametrize("width", [320, 390])
+def test_long_footings_are_read_on_a_phone_without_scrolling_sideways(chromium, tmp_path, width):
+    """What did not wrap, "threads one for each task; stack default", made the page 506 pixels wide."""
+    workload = samples.skynet(random.Random(1))
+    rows = [
+        one.model_copy(update={"footing": {"threads": "one for each task", "stack_bytes": f"size {at} " * 6}})
+        for at, one in enumerate(workload.rows)
+    ]
+    file = tmp_path / "report.html"
+    results = samples.make_results([workload.model_copy(update={"rows": rows})])
+    file.write_text(html.render(results), encoding="utf-8")
+    page = open_report(chromium, file, width, 844)
+    page.locator("td.k-footing").first.scroll_into_view_if_needed()
+    settled(page)
+    assert page.locator("td.k-footing", has_text="size 3 size 3").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.context.close()
+
+
 def test_on_a_phone_rows_are_cards_with_labels(chromium, report):
     page = open_all(open_report(chromium, report, 390, 844))
     cell = page.locator("#tasks-skynet tbody").first.locator("td.k-cpu")
