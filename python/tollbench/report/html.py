@@ -1,14 +1,12 @@
 """The HTML report: one file that needs no network, no server and, for its tables, no JavaScript.
 
-Every text goes through jinja2's escaping or into a JSON block that cannot end early; scripts write text with
-`textContent` only. A Content-Security-Policy forbids every connection and every script but the two embedded
-ones, which it names by their hash.
+Every text goes through jinja2's escaping or into a packed block that cannot end early; scripts write text
+with `textContent` only. A Content-Security-Policy forbids every connection and every script but the two
+embedded ones, which it names by their hash.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -19,8 +17,8 @@ from markupsafe import Markup
 
 from tollbench import numbers, text
 from tollbench.analysis.results import Results
-from tollbench.errors import TollError
-from tollbench.home import PACKAGE, SOURCES
+from tollbench.home import PACKAGE
+from tollbench.report import embedded
 from tollbench.report.drawing import drawing
 from tollbench.report.page_files import PageFiles
 from tollbench.report.sections import page
@@ -31,7 +29,6 @@ FILES = PageFiles(
     lambda template: "\n".join(line.lstrip() for line in template.splitlines()),
 )
 STYLES = ("page.css", "claims.css")
-ECHARTS = SOURCES / "third_party" / "echarts" / "echarts.min.js"
 
 
 def render(results: Results) -> str:
@@ -39,27 +36,25 @@ def render(results: Results) -> str:
 
     Raises TollError where the checkout lacks the chart library.
     """
-    style, behaviour, charts = "".join(map(FILES.text, STYLES)), FILES.text("page.js"), chart_library()
+    style, behaviour = "".join(map(FILES.text, STYLES)), embedded.behaviour(FILES, "page.js")
     sections = page(results)
     return (
         _templates()
         .get_template("page.html.j2")
         .render(
-            policy=_policy(charts, behaviour),
+            policy=embedded.policy(behaviour),
             style=Markup(style),
             behaviour=Markup(behaviour),
-            charts=Markup(charts),
-            data=Markup(script_json(drawing(results))),
+            charts=Markup(embedded.packed_chart_library()),
+            data=Markup(embedded.packed(_compact(drawing(results)))),
             labels=Markup(labels(sections["workloads"])),
             **sections,
         )
     )
 
 
-def script_json(value: Any) -> str:
-    """JSON that stays data inside <script>: no "<", ">", "&" or line separator survives unescaped."""
-    written = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def labels(sections: Iterable[Mapping[str, Any]]) -> str:
@@ -85,31 +80,6 @@ def css_string(text: str) -> str:
 def breakable(name: str) -> Markup:
     """A name, escaped, that a narrow column cuts after "_" rather than inside a word."""
     return Markup("_<wbr>").join(name.split("_"))
-
-
-def _policy(*scripts: str) -> str:
-    """Nothing may be loaded or connected to; only these scripts may run. Charts need inline styles."""
-    allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-@cache
-def chart_library() -> str:
-    """ECharts, as it is embedded. Raises TollError where it is not there."""
-    try:
-        return ECHARTS.read_text(encoding="utf-8").replace("\r\n", "\n").strip()
-    except OSError as error:
-        raise TollError(
-            f"the chart library is not there: {ECHARTS} ({error.strerror})",
-            "in a checkout: git checkout -- third_party/echarts; elsewhere install tollbench again",
-        ) from error
 
 
 @cache

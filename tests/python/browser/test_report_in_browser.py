@@ -66,6 +66,18 @@ def test_no_console_message_and_no_request_but_the_page_itself(chromium, report)
     assert asked == [report.as_uri()]
 
 
+def test_a_browser_that_cannot_unpack_has_the_tables_and_is_told_what_it_lacks(chromium, report):
+    page = chromium.new_context().new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    page.goto(report.as_uri())
+    told = page.locator("#no-charts")
+    told.wait_for()
+    assert "DecompressionStream" in told.inner_text()
+    page.locator("#tasks-skynet").evaluate("inside => { inside.closest('details').open = true; }")
+    assert page.locator("#tasks-skynet .values > tbody:visible").count() > 3
+    assert page.locator(".chart:visible").count() == page.locator("#canary:visible").count()
+
+
 def test_the_policy_stops_what_a_script_would_fetch(page):
     refused = page.evaluate(
         "() => fetch('https://example.invalid/').then(() => 'went out', error => 'refused: ' + error.name)"

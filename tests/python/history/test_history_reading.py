@@ -22,6 +22,7 @@ from tollbench.history.commit_range import CommitRange
 from tollbench.history.histories import MOST_CERTAIN, Histories
 from tollbench.history.history_folder import HistoryFolder, build_environment, first_word
 from tollbench.history.reading_history import ReadHistory
+from tollbench.report.embedded import packed_chart_library
 from tollbench.report.histories import (
     history_feed,
     history_html,
@@ -29,7 +30,6 @@ from tollbench.report.histories import (
     history_markdown,
     history_terminal,
 )
-from tollbench.report.html import chart_library
 from tollbench.writing.marks import OF_HISTORY
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schemas/history.schema.json").read_text(encoding="utf-8"))
@@ -398,7 +398,7 @@ def test_a_page_does_not_grow_with_the_commits(tmp_path: Path) -> None:
         lines = [line(n, {"sum": ratios[n]}) for n in range(count)]
         folder = tmp_path / str(count)
         session(folder, 1, lines)
-        sizes.append(len(history_html.render(read(folder, count).told)) - len(chart_library()))
+        sizes.append(len(history_html.render(read(folder, count).told)) - len(packed_chart_library()))
     assert sizes[1] < 1.2 * sizes[0]
 
 

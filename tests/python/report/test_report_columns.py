@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv as reader
 import io
-import json as parser
 import random
 import re
 from typing import Any
 
 import pytest
 import sample_results as samples
+from page_data import data_of
 from rich.console import Console
 
 from tollbench import numbers
@@ -51,13 +51,6 @@ def printed(results: Results) -> str:
     return out.getvalue()
 
 
-def data_of(page: str) -> dict[str, Any]:
-    found = re.search(r'id="data">(.*?)</script>', page)
-    assert found is not None
-    workload: dict[str, Any] = parser.loads(found.group(1))["workloads"][0]
-    return workload
-
-
 def test_an_entry_of_every_format_is_a_column_of_each_with_its_interval(monkeypatch, results):
     add(
         monkeypatch, csv=("wobble", "wobble_low", "wobble_high"), chart=Shown("Wobbled", 9),
@@ -73,7 +66,7 @@ def test_an_entry_of_every_format_is_a_column_of_each_with_its_interval(monkeypa
     assert line.endswith(" | 1.2 | [0.6, 2.4] |")
     told = list(reader.DictReader(io.StringIO(csv.render(results))))
     assert [told[0][f"wobble{end}"] for end in ("", "_low", "_high")] == ["0.02", "0.01", "0.04"]
-    slope = data_of(page)["slopes"][0]
+    slope = data_of(page)["workloads"][0]["slopes"][0]
     assert slope["metrics"][-1] == {"title": "Wobbled", "unit": "%"}
     assert slope["charts"][0]["lines"][0]["points"][0][-1] == [2.0, 1.0, 4.0, "2.0 % [1.0, 4.0]"]
 
@@ -86,7 +79,7 @@ def test_a_column_shows_where_its_entry_says_and_nowhere_else(monkeypatch, resul
         "page": 'data-key="wobble"' in page,
         "terminal": "wobbling" in printed(results),
         "markdown": "| wobbles |" in markdown.render(results),
-        "chart": {"title": "Wobbled", "unit": "%"} in data_of(page)["slopes"][0]["metrics"],
+        "chart": {"title": "Wobbled", "unit": "%"} in data_of(page)["workloads"][0]["slopes"][0]["metrics"],
         "csv": "wobble" in csv.render(results).splitlines()[0].split(","),
     }
     assert [place for place, there in shown.items() if there] == [named]

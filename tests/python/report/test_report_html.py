@@ -11,15 +11,15 @@ import time
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sample_results as samples
+from page_data import block, data_of
 
 from matching import matched
 from tollbench.analysis.results import Memory, PublishedValue
 from tollbench.errors import TollError
-from tollbench.report import html
+from tollbench.report import embedded, html
 from tollbench.report.sentences import published_notes
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -66,14 +66,6 @@ def document(page: str) -> Document:
     return Document(page)
 
 
-def scripts(page: str) -> list[str]:
-    return re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-
-
-def data_of(page: str) -> dict[str, Any]:
-    return json.loads(matched(r'<script type="application/json" id="data">(.*?)</script>', page).group(1))
-
-
 def test_the_chart_library_is_the_one_that_was_vendored():
     folder = ROOT / "third_party" / "echarts"
     readme = (folder / "README.md").read_text()
@@ -87,12 +79,14 @@ def test_the_chart_library_is_the_one_that_was_vendored():
 
 
 def test_a_checkout_without_the_library_is_told_how_to_mend_it(monkeypatch, tmp_path):
-    monkeypatch.setattr(html, "ECHARTS", tmp_path / "none.js")
-    html.chart_library.cache_clear()
+    monkeypatch.setattr(embedded, "ECHARTS", tmp_path / "none.js")
+    embedded.chart_library.cache_clear()
+    embedded.packed_chart_library.cache_clear()
     with pytest.raises(TollError) as caught:
         html.render(samples.empty_results())
     assert "git checkout" in caught.value.next_step
-    html.chart_library.cache_clear()
+    embedded.chart_library.cache_clear()
+    embedded.packed_chart_library.cache_clear()
 
 
 def test_the_policy_forbids_everything_but_the_two_embedded_scripts(page, document):
@@ -101,9 +95,11 @@ def test_the_policy_forbids_everything_but_the_two_embedded_scripts(page, docume
     assert "unsafe-eval" not in policy
     assert "script-src 'sha256-" in policy
     assert "'unsafe-inline'" not in policy.split("style-src")[0]
-    embedded = scripts(page)
-    assert len(embedded) == 2
-    for script in embedded:
+    own = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert len(own) == 1
+    charts = embedded.unpacked(block(page, "charts"))
+    assert charts == embedded.ECHARTS.read_text().strip()
+    for script in (*own, charts):
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
 
@@ -135,15 +131,15 @@ def test_attack_strings_are_text(page, document):
 
 
 def test_the_data_block_cannot_end_early(page):
-    block = matched(r'id="data">(.*?)</script>', page, re.DOTALL).group(1)
-    assert not re.search("[<>&\u2028\u2029]", block)
+    for name in ("data", "charts"):
+        assert re.fullmatch("[A-Za-z0-9+/]+=*", block(page, name))
     names = [row["name"] for row in data_of(page)["workloads"][-1]["rows"]]
     assert samples.BREAKOUT in names
 
 
 @pytest.mark.parametrize("attack", ["</script>", "<!--", "]]>", "\u2028", "&lt;", "<script"])
 def test_json_for_a_script_element_is_escaped_and_equal(attack):
-    written = html.script_json({attack: attack})
+    written = embedded.script_json({attack: attack})
     assert not re.search("[<>&\u2028]", written)
     assert json.loads(written) == {attack: attack}
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from typing import Any
 
 import sample_results as samples
+from page_data import data_of
 
-from matching import matched
 from tollbench.analysis.results import Memory, Row, WorkloadResult
 from tollbench.report import html
 from tollbench.report.cases import Naming
@@ -89,7 +88,7 @@ def test_a_line_looks_the_same_in_every_setting():
             for mode, names in (("hot", "abc"), ("parked", "cb"))
             for name in names for threads in (1, 2)]  # fmt: skip
     page = html.render(samples.make_results([swept(*rows)]))
-    told = json.loads(matched(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
+    told = data_of(page)["workloads"][0]
     hot, parked = (
         {line["name"]: line["line"] for line in chart["lines"]} for chart in told["slopes"][0]["charts"]
     )
@@ -102,7 +101,7 @@ def test_the_page_has_a_chart_for_each_such_parameter_and_its_points_are_rows_of
     assert len(re.findall('data-chart="slope"', page)) == 1
     assert "<h4>Time over threads</h4>" in page
     assert 'aria-label="locks/contended: ns per increment over threads, 6 lines. The table above' in page
-    told = json.loads(matched(r'id="data">(.*?)</script>', page).group(1))["workloads"][0]
+    told = data_of(page)["workloads"][0]
     rows = {each["id"]: each for each in told["rows"]}
     lines = {line["name"]: line["points"] for line in told["slopes"][0]["charts"][0]["lines"]}
     assert len(lines) == 6
@@ -116,9 +115,7 @@ def test_the_page_has_a_chart_for_each_such_parameter_and_its_points_are_rows_of
 
 def charted(*rows: Row) -> dict[str, Any]:
     page = html.render(samples.make_results([swept(*rows)]))
-    slope: dict[str, Any] = json.loads(matched(r'id="data">(.*?)</script>', page).group(1))["workloads"][0][
-        "slopes"
-    ][0]
+    slope: dict[str, Any] = data_of(page)["workloads"][0]["slopes"][0]
     return slope
 
 

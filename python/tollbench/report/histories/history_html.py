@@ -6,8 +6,6 @@ show (`thinned`), and of commits those alone are named that a point stands for.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,10 +14,10 @@ from markupsafe import Markup
 
 from tollbench import numbers
 from tollbench.history.histories import BenchmarkLine, Histories, HistoryChange
+from tollbench.report import embedded
 from tollbench.report.comparisons.comparison_page import FILES as COMPARISON
 from tollbench.report.histories import history_lines
 from tollbench.report.histories.thinned import DrawnPoint, drawn_points, most_of_a_line
-from tollbench.report.html import chart_library, script_json
 from tollbench.report.page_files import PageFiles
 from tollbench.text import clean
 
@@ -32,7 +30,7 @@ _LEAST_SPAN = 0.02
 
 def render(found: Histories) -> str:
     """The whole page as one text. Raises TollError where the checkout lacks the chart library."""
-    behaviour, charts = FILES.text("history.js"), chart_library()
+    behaviour = embedded.behaviour(FILES, "history.js")
     of_line: dict[str, list[HistoryChange]] = {line.benchmark: [] for line in found.lines}
     for change in found.changes:
         of_line[change.benchmark].append(change)
@@ -56,20 +54,10 @@ def render(found: Histories) -> str:
         box=(_WIDTH, _HEIGHT),
         thinned=any(point.commits > 1 for parts in drawn for points in parts for point in points),
         style=Markup(COMPARISON.text("compare.css") + FILES.text("history.css")),
-        policy=_policy(charts, behaviour),
-        charts=Markup(charts),
+        policy=embedded.policy(behaviour),
+        charts=Markup(embedded.packed_chart_library()),
         behaviour=Markup(behaviour),
-        data=Markup(script_json(_data(found, ordered, of_line, drawn))),
-    )
-
-
-def _policy(*scripts: str) -> str:
-    """Nothing may be loaded or connected to; only these scripts may run. Charts need inline styles."""
-    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
-        "base-uri 'none'; form-action 'none'"
+        data=Markup(embedded.script_json(_data(found, ordered, of_line, drawn))),
     )
 
 

@@ -1,9 +1,9 @@
 /* The report's behaviour: charts, filter, sorting. Text from the run file enters the page through
    textContent or as a chart's text alone; nothing here parses it as markup. */
-(() => {
+(async () => {
   "use strict";
   const root = document.documentElement;
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const data = JSON.parse(await unpacked("data"));
   const workloads = new Map(data.workloads.map((workload) => [workload.id, workload]));
   const charts = new Map(); // element -> {chart, draw}
   const select = (query, within = document) => [...within.querySelectorAll(query)];
@@ -640,8 +640,9 @@
 
   const draws = { values: drawValues, cdf: drawCurves, slope: drawSlope, busy: drawBusy, grid: drawGrid, both: drawBoth };
 
-  /** Draws one chart at once; one without rows is hidden with its figure. */
+  /** Draws one chart, at once where the library is there; one without rows is hidden with its figure. */
   function draw(element) {
+    if (!window.echarts) return drawSoon([element]);
     const chart = (draws[element.dataset.chart] ?? drawCanary)(element);
     if (chart) charts.set(element, { chart, width: element.clientWidth });
     waiting.delete(element);
@@ -689,9 +690,14 @@
     arrived = true;
   }
 
+  let library = null; // unpacked when the first chart is to be drawn, behind the tables
+
   function schedule() {
-    if (!scheduled) idle(work, { timeout: 500 }); // a machine with much to do may have no idle moment for minutes
+    if (scheduled) return;
     scheduled = true;
+    library ??= startCharts();
+    // A machine with much to do may have no idle moment for minutes.
+    library.then(() => idle(work, { timeout: 500 })).catch(withoutCharts);
   }
 
   function drawSoon(elements) {
@@ -1046,4 +1052,4 @@
   startFolding();
   watchCharts();
   drawSoon(select(".chart"));
-})();
+})().catch(withoutCharts);

@@ -1,8 +1,9 @@
 /* The page of a history: a chart under each benchmark that is opened. Text enters through textContent alone. */
-(() => {
+(async () => {
   "use strict";
   const data = JSON.parse(document.getElementById("data").textContent);
   const rows = [...document.querySelectorAll("tr[data-line]")];
+  if (rows.length) await startCharts();
   const axes = document.querySelector(".axes");
   const dates = document.getElementById("dates");
   const open = new Map(); // line -> {row, chart}
@@ -119,4 +120,4 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   if (rows.length) toggle(rows[0]);
   document.documentElement.dataset.drawn = "yes"; // for whoever takes a picture
-})();
+})().catch(withoutCharts);
