@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from tollbench import numbers
@@ -23,7 +24,7 @@ _UNEQUAL = (
 )  # fmt: skip
 # They differ from launch to launch, or stand elsewhere.
 _LEFT_OUT = ("clock_offset_ns", "warmup_batches", "role", SETTINGS_OF, CODE_LAYOUTS)
-_MOST_ROWS = 150  # each row tells its footing beside its name; this table is for comparing
+_MOST_LINES = 150  # each row tells its footing beside its name; this table is for comparing
 
 
 Differing = dict[tuple[str, str, str], str]
@@ -62,29 +63,50 @@ def _usual(values: list[str]) -> str | None:
 
 
 def footings(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> dict[str, Any]:
-    """A column for each entry in which rows differ; what all share is said once. {} where nothing differs."""
+    """A column for each entry in which rows differ; what all share is said once. {} where nothing differs.
+
+    A line is a contender on one footing, in however many settings: which ones, it says where the contender
+    has other footings elsewhere.
+    """
     rows = [row for row in workload.rows if row.status == "ok"]
-    if not 1 < len(rows) <= _MOST_ROWS:
+    if len(rows) < 2:
         return {}
     told = Counter(name for row in rows for name in row.footing if name not in _LEFT_OUT)
     names = [name for name in _FIRST if name in told] + [name for name in told if name not in _FIRST]
     apart = [name for name in names if len({_text(row, name) for row in rows}) > 1]
     shared = [name for name in names if name not in apart]
-    if not apart:
+    lines = _alike(rows, apart)
+    footings_of = Counter(alike[0].contender for alike in lines)
+    if not apart or len(lines) > _MOST_LINES:
         return {}
     return {
         "shared": [f"{_label(name)} {_text(rows[0], name)}" for name in shared],
         "columns": [_label(name) for name in apart],
         "rows": [
             {
-                "anchor": anchors.row(workload, row),
-                "name": clean(row.contender),
-                "qualifiers": naming.qualifiers(row),
-                "cells": [_text(row, name) for name in apart],
+                "anchor": anchors.row(workload, alike[0]),
+                "name": clean(alike[0].contender),
+                "qualifiers": _qualifiers(naming, alike, footings_of[alike[0].contender] > 1),
+                "cells": [_text(alike[0], name) for name in apart],
             }
-            for row in rows
+            for alike in lines
         ],
     }
+
+
+def _alike(rows: Sequence[Row], names: Sequence[str]) -> list[list[Row]]:
+    """Rows of one contender whose footing has the same words, in the order of their first ones."""
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row.contender, *(_text(row, name) for name in names)), []).append(row)
+    return list(found.values())
+
+
+def _qualifiers(naming: Naming, alike: Sequence[Row], elsewhere_other: bool) -> list[str]:
+    """What all these rows have or, where the contender has other footings elsewhere, what any of them has."""
+    told = [naming.qualifiers(row) for row in alike]
+    any_of_them = dict.fromkeys(one for qualifiers in told for one in qualifiers)
+    return [one for one in any_of_them if elsewhere_other or all(one in others for others in told)]
 
 
 def _label(name: str) -> str:

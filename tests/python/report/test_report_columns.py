@@ -6,6 +6,7 @@ import csv as reader
 import io
 import random
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -16,7 +17,10 @@ from rich.console import Console
 from tollbench import numbers
 from tollbench.analysis.results import Results
 from tollbench.report import columns, csv, html, markdown, terminal
+from tollbench.report.anchors import Anchors
+from tollbench.report.cases import Naming
 from tollbench.report.footings import differing, of_row
+from tollbench.report.footings import footings as footings_of
 from tollbench.report.showing import Column, Shown
 
 PLACES: dict[str, dict[str, Any]] = {
@@ -142,6 +146,27 @@ def test_a_row_says_where_its_footing_is_not_that_of_its_table(results, footings
         assert one in page
         assert one in text
         assert one in marked
+
+
+@pytest.mark.parametrize(
+    ("footings", "told"),
+    [  # threads of a; of b
+        ([8, 8, 4, 4], [("a", [], ["8"]), ("b", [], ["4"])]),
+        ([8, 4, 4, 4], [("a", ["n=1"], ["8"]), ("a", ["n=2"], ["4"]), ("b", [], ["4"])]),
+    ],
+)
+def test_a_contender_on_one_footing_is_one_line_of_their_table(footings, told):
+    rng = random.Random(1)
+    rows = [
+        samples.make_row(rng, "w", name, 10.0, 0.01).model_copy(
+            update={"parameters": {"n": n}, "footing": {"threads": threads}}
+        )
+        for (name, n), threads in zip(product("ab", (1, 2)), footings, strict=True)
+    ]
+    workload = samples.nothing().model_copy(update={"rows": rows})
+    there = samples.make_results([workload])
+    found = footings_of(workload, Naming.of(workload), Anchors.of(there))["rows"]
+    assert [(line["name"], line["qualifiers"], line["cells"]) for line in found] == told
 
 
 def test_words_of_a_program_in_its_footing_are_no_markup(results):
