@@ -6,6 +6,7 @@ pub mod units;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 /// One input of a workload. A default of "cpus" is the number of usable CPUs.
@@ -20,6 +21,29 @@ pub struct Parameter {
 
 /// The parameters' values by name.
 pub type Arguments = BTreeMap<&'static str, u64>;
+
+/// The value of this parameter, which shall lie in the range.
+pub fn number(arguments: &Arguments, name: &str, range: RangeInclusive<u64>) -> Result<u64, Error> {
+    let value = arguments[name];
+    if range.contains(&value) {
+        return Ok(value);
+    }
+    Err(Error::usage(format!("{name} must be {} to {}, got {value}", range.start(), range.end())))
+}
+
+/// The parameter of programs whose tasks run in a pool.
+pub const THREADS: Parameter = Parameter {
+    name: "threads",
+    default: "cpus",
+    unit: "threads",
+    meaning: "operating-system threads that run the tasks",
+    only: "",
+};
+
+/// The value of a parameter `threads`.
+pub fn threads(arguments: &Arguments) -> Result<usize, Error> {
+    number(arguments, THREADS.name, 1..=1024).map(|threads| threads as usize)
+}
 
 /// A crate's version as `lock`, the text of Cargo.lock, has it; "" where it has none.
 pub fn locked_version(lock: &'static str, name: &str) -> &'static str {
@@ -66,6 +90,11 @@ pub struct Error {
 impl Error {
     pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
         Error { kind, message: message.into() }
+    }
+
+    /// The system has no threads left for this runtime.
+    pub fn no_threads(runtime: &str, error: impl std::fmt::Display) -> Self {
+        Error::new("resource", format!("{runtime} cannot start its threads: {error}"))
     }
 
     fn usage(message: impl Into<String>) -> Self {

@@ -110,15 +110,12 @@ fn current_thread(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, t
 }
 
 fn made(arguments: &toll::Arguments, builder: &mut Builder) -> Result<Box<dyn toll::State>, toll::Error> {
-    let (tasks, threads, wait_us) = (arguments["tasks"], arguments["threads"], arguments["wait_us"]);
-    if !(1..=10_000_000).contains(&tasks) || !(1..=1024).contains(&threads) || wait_us > 1_000_000 {
-        let message = "tasks must be 1 to 10000000, threads 1 to 1024, wait_us 1000000 at most";
-        return Err(toll::Error::new("usage", message));
-    }
-    let wait = Duration::from_micros(wait_us);
+    let tasks = toll::number(arguments, "tasks", 1..=10_000_000)?;
+    let threads = toll::threads(arguments)?;
+    let wait = Duration::from_micros(toll::number(arguments, "wait_us", 0..=1_000_000)?);
     match builder.enable_time().build() {
-        Ok(runtime) => Ok(Box::new(Load { runtime, threads: threads as usize, tasks, wait, waits: Vec::new() })),
-        Err(error) => Err(toll::Error::new("resource", format!("tokio cannot start its threads: {error}"))),
+        Ok(runtime) => Ok(Box::new(Load { runtime, threads, tasks, wait, waits: Vec::new() })),
+        Err(error) => Err(toll::Error::no_threads("tokio", error)),
     }
 }
 

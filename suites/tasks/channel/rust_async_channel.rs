@@ -11,7 +11,7 @@ type Received = (u64, u64);
 struct Sides {
     runtime: Runtime,
     messages: u64,
-    threads: u64,
+    threads: usize,
     sides: u64,
 }
 
@@ -76,16 +76,11 @@ impl toll::State for Sides {
 }
 
 fn set_up(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Error> {
-    let (messages, threads) = (arguments["messages"], arguments["threads"]);
-    if !(1..=1_000_000_000).contains(&messages) {
-        return Err(toll::Error::new("usage", format!("messages must be 1 to 1000000000, got {messages}")));
-    }
-    if !(1..=1024).contains(&threads) {
-        return Err(toll::Error::new("usage", format!("threads must be 1 to 1024, got {threads}")));
-    }
-    match Builder::new_multi_thread().worker_threads(threads as usize).build() {
-        Ok(runtime) => Ok(Box::new(Sides { runtime, messages, threads, sides: (threads / 2).max(1) })),
-        Err(error) => Err(toll::Error::new("resource", format!("tokio cannot start its threads: {error}"))),
+    let messages = toll::number(arguments, "messages", 1..=1_000_000_000)?;
+    let threads = toll::threads(arguments)?;
+    match Builder::new_multi_thread().worker_threads(threads).build() {
+        Ok(runtime) => Ok(Box::new(Sides { runtime, messages, threads, sides: (threads as u64 / 2).max(1) })),
+        Err(error) => Err(toll::Error::no_threads("tokio", error)),
     }
 }
 

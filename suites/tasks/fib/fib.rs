@@ -18,23 +18,10 @@ pub const PARAMETERS: &[toll::Parameter] = &[
         meaning: "which Fibonacci number; each call of 2 or more forks the one of n - 1 and makes the one of n - 2 itself",
         only: "",
     },
-    toll::Parameter {
-        name: "threads",
-        default: "cpus",
-        unit: "threads",
-        meaning: "operating-system threads that run the tasks",
-        only: "",
-    },
+    toll::THREADS,
 ];
 
 /// The two parameters, checked.
 pub fn inputs(arguments: &toll::Arguments) -> Result<(u64, usize), toll::Error> {
-    let (n, threads) = (arguments["n"], arguments["threads"]);
-    if !(2..=60).contains(&n) {
-        return Err(toll::Error::new("usage", format!("n must be 2 to 60, got {n}")));
-    }
-    if !(1..=1024).contains(&threads) {
-        return Err(toll::Error::new("usage", format!("threads must be 1 to 1024, got {threads}")));
-    }
-    Ok((n, threads as usize))
+    Ok((toll::number(arguments, "n", 2..=60)?, toll::threads(arguments)?))
 }

@@ -50,7 +50,7 @@ fn set_up(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Err
     let (n, threads) = inputs(arguments)?;
     match Builder::new_multi_thread().worker_threads(threads).build() {
         Ok(runtime) => Ok(Box::new(Fib { runtime, n, threads })),
-        Err(error) => Err(toll::Error::new("resource", format!("tokio cannot start its threads: {error}"))),
+        Err(error) => Err(toll::Error::no_threads("tokio", error)),
     }
 }
 

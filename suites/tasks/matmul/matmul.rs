@@ -136,19 +136,16 @@ impl<T: Threads> toll::State for Multiplier<T> {
 /// `start` makes so many threads, or says why it cannot.
 pub fn set_up<T: Threads + 'static>(
     arguments: &toll::Arguments,
-    start: impl Fn(usize) -> Result<T, String>,
+    start: impl Fn(usize) -> Result<T, toll::Error>,
 ) -> Result<Box<dyn toll::State>, toll::Error> {
-    let (n, threads) = (arguments["n"], arguments["threads"]);
+    let n = arguments["n"];
     if !(SMALLEST..=LARGEST).contains(&n) || !n.is_power_of_two() {
         let message = format!("n must be a power of two from {SMALLEST} to {LARGEST}, got {n}");
         return Err(toll::Error::new("usage", message));
     }
-    if !(1..=1024).contains(&threads) {
-        return Err(toll::Error::new("usage", format!("threads must be 1 to 1024, got {threads}")));
-    }
     let n = n as usize;
     let of = |value: fn(usize, usize) -> usize| (0..n * n).map(|at| value(at / n, at % n) as Element).collect();
-    let threads = start(threads as usize).map_err(|reason| toll::Error::new("resource", reason))?;
+    let threads = start(toll::threads(arguments)?)?;
     Ok(Box::new(Multiplier {
         threads,
         n,
@@ -168,11 +165,5 @@ pub const PARAMETERS: &[toll::Parameter] = &[
         meaning: "rows and columns of the matrices, a power of two from 64 to 2048",
         only: "",
     },
-    toll::Parameter {
-        name: "threads",
-        default: "cpus",
-        unit: "threads",
-        meaning: "operating-system threads that run the tasks",
-        only: "",
-    },
+    toll::THREADS,
 ];

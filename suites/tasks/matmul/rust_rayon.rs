@@ -29,10 +29,10 @@ impl Threads for Pool {
     }
 }
 
-fn start(threads: usize) -> Result<Pool, String> {
+fn start(threads: usize) -> Result<Pool, toll::Error> {
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => Ok(Pool(pool)),
-        Err(error) => Err(format!("rayon cannot start its threads: {error}")),
+        Err(error) => Err(toll::Error::no_threads("rayon", error)),
     }
 }
 

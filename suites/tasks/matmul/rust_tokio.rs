@@ -42,10 +42,10 @@ impl Threads for Workers {
     }
 }
 
-fn start(threads: usize) -> Result<Workers, String> {
+fn start(threads: usize) -> Result<Workers, toll::Error> {
     match Builder::new_multi_thread().worker_threads(threads).build() {
         Ok(runtime) => Ok(Workers { runtime, threads }),
-        Err(error) => Err(format!("tokio cannot start its threads: {error}")),
+        Err(error) => Err(toll::Error::no_threads("tokio", error)),
     }
 }
 

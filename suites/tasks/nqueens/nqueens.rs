@@ -49,23 +49,11 @@ pub const PARAMETERS: &[toll::Parameter] = &[
         meaning: "queens on a board of n by n squares, 4 to 14",
         only: "",
     },
-    toll::Parameter {
-        name: "threads",
-        default: "cpus",
-        unit: "threads",
-        meaning: "operating-system threads that run the tasks",
-        only: "",
-    },
+    toll::THREADS,
 ];
 
 /// The two parameters, checked.
 pub fn inputs(arguments: &toll::Arguments) -> Result<(usize, usize), toll::Error> {
-    let (n, threads) = (arguments["n"], arguments["threads"]);
-    if !(SMALLEST as u64..=LARGEST as u64).contains(&n) {
-        return Err(toll::Error::new("usage", format!("n must be {SMALLEST} to {LARGEST}, got {n}")));
-    }
-    if !(1..=1024).contains(&threads) {
-        return Err(toll::Error::new("usage", format!("threads must be 1 to 1024, got {threads}")));
-    }
-    Ok((n as usize, threads as usize))
+    let n = toll::number(arguments, "n", SMALLEST as u64..=LARGEST as u64)?;
+    Ok((n as usize, toll::threads(arguments)?))
 }

@@ -49,7 +49,7 @@ fn set_up(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Err
     let (n, threads) = inputs(arguments)?;
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => Ok(Box::new(Search { pool, n, placed: queens_placed([0; LARGEST], n, 0) })),
-        Err(error) => Err(toll::Error::new("resource", format!("rayon cannot start its threads: {error}"))),
+        Err(error) => Err(toll::Error::no_threads("rayon", error)),
     }
 }
 

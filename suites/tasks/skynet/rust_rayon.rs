@@ -54,7 +54,7 @@ fn set_up(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Err
     let (tasks, threads) = inputs(arguments)?;
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => Ok(Box::new(Tree { pool, tasks })),
-        Err(error) => Err(toll::Error::new("resource", format!("rayon cannot start its threads: {error}"))),
+        Err(error) => Err(toll::Error::no_threads("rayon", error)),
     }
 }
 

@@ -76,7 +76,7 @@ fn current_thread(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, t
 fn made(runtime: std::io::Result<Runtime>, tasks: u64, threads: usize) -> Result<Box<dyn toll::State>, toll::Error> {
     match runtime {
         Ok(runtime) => Ok(Box::new(Tree { runtime, tasks, threads })),
-        Err(error) => Err(toll::Error::new("resource", format!("tokio cannot start its threads: {error}"))),
+        Err(error) => Err(toll::Error::no_threads("tokio", error)),
     }
 }
 

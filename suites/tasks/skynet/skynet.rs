@@ -33,14 +33,11 @@ pub const PARAMETERS: &[toll::Parameter] = &parameters("cpus");
 
 /// The two parameters, checked.
 pub fn inputs(arguments: &toll::Arguments) -> Result<(u64, usize), toll::Error> {
-    let (tasks, threads) = (arguments["tasks"], arguments["threads"]);
+    let tasks = arguments["tasks"];
     if !(0..20).any(|power| 10u64.checked_pow(power) == Some(tasks)) {
         return Err(toll::Error::new("unsupported", format!("tasks must be a power of 10, got {tasks}")));
     }
-    if !(1..=1024).contains(&threads) {
-        return Err(toll::Error::new("usage", format!("threads must be 1 to 1024, got {threads}")));
-    }
-    Ok((tasks, threads as usize))
+    Ok((tasks, toll::threads(arguments)?))
 }
 
 /// The root's sum.

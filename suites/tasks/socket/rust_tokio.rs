@@ -143,13 +143,8 @@ fn connected(requests: u64, connections: u64) -> std::io::Result<Pair> {
 }
 
 fn set_up(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Error> {
-    let (requests, connections) = (arguments["requests"], arguments["connections"]);
-    if !(1..=1_000_000_000).contains(&requests) {
-        return Err(toll::Error::new("usage", format!("requests must be 1 to 1000000000, got {requests}")));
-    }
-    if !(1..=400).contains(&connections) {
-        return Err(toll::Error::new("usage", format!("connections must be 1 to 400, got {connections}")));
-    }
+    let requests = toll::number(arguments, "requests", 1..=1_000_000_000)?;
+    let connections = toll::number(arguments, "connections", 1..=400)?;
     match connected(requests, connections) {
         Ok(pair) => Ok(Box::new(pair)),
         Err(error) => Err(toll::Error::new("resource", format!("cannot connect over loopback: {error}"))),
