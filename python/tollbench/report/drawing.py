@@ -17,7 +17,7 @@ from tollbench.report.slopes import Slope, metrics, slopes
 from tollbench.text import clean
 
 # Numbers of all curves, bins and replicates together: with what the rows of the tables take, they keep the
-# page under 5 MB up to some 1,100 rows.
+# page under 5 MB up to some 1,700 rows.
 MOST_NUMBERS, NUMBERS_A_ROW, LEAST_NUMBERS = 120_000, 80, 16_000
 
 
@@ -90,8 +90,7 @@ def _workload(workload: WorkloadResult, anchors: Anchors, step: int, level: floa
 def _libraries(together: Sequence[Group]) -> list[int]:
     """The library of each row of the table, in the table's order, as a number that rows of one library share.
 
-    The page shows each name with its version. Names alone, once more for each row, would take a page of 1,100
-    rows beyond 5 MB.
+    Of the name the page shows its version too, so that names would have to be told once more, for each row.
     """
     names = [row.library for group in together for row in group.rows]
     numbered = {name: number for number, name in enumerate(dict.fromkeys(names))}

@@ -1,7 +1,7 @@
 """What pages run: their own scripts, the chart library, and the data that both draw.
 
-A page is one file. Its largest parts, the chart library and the data, stand in it as packed text (zlib,
-base64), which a browser unpacks when the page has opened: a report of the whole catalogue is a quarter
+A page is one file. Its largest parts, the chart library and what a run's page draws, stand in it as packed
+text (zlib, base64), which a browser unpacks while it loads: a report of the whole catalogue is a quarter
 smaller.
 """
 

@@ -65,8 +65,7 @@ def _usual(values: list[str]) -> str | None:
 def footings(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> dict[str, Any]:
     """A column for each entry in which rows differ; what all share is said once. {} where nothing differs.
 
-    A line is a contender on one footing, in however many settings: which ones, it says where the contender
-    has other footings elsewhere.
+    A contender that stands on one footing in all its settings is one line, another one has a line a setting.
     """
     rows = [row for row in workload.rows if row.status == "ok"]
     if len(rows) < 2:
@@ -75,8 +74,7 @@ def footings(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> dict
     names = [name for name in _FIRST if name in told] + [name for name in told if name not in _FIRST]
     apart = [name for name in names if len({_text(row, name) for row in rows}) > 1]
     shared = [name for name in names if name not in apart]
-    lines = _alike(rows, apart)
-    footings_of = Counter(alike[0].contender for alike in lines)
+    lines = _lines(rows, apart)
     if not apart or len(lines) > _MOST_LINES:
         return {}
     return {
@@ -86,7 +84,7 @@ def footings(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> dict
             {
                 "anchor": anchors.row(workload, alike[0]),
                 "name": clean(alike[0].contender),
-                "qualifiers": _qualifiers(naming, alike, footings_of[alike[0].contender] > 1),
+                "qualifiers": _in_common([naming.qualifiers(row) for row in alike]),
                 "cells": [_text(alike[0], name) for name in apart],
             }
             for alike in lines
@@ -94,19 +92,21 @@ def footings(workload: WorkloadResult, naming: Naming, anchors: Anchors) -> dict
     }
 
 
-def _alike(rows: Sequence[Row], names: Sequence[str]) -> list[list[Row]]:
-    """Rows of one contender whose footing has the same words, in the order of their first ones."""
-    found: dict[tuple[str, ...], list[Row]] = {}
+def _lines(rows: Sequence[Row], names: Sequence[str]) -> list[list[Row]]:
+    """The rows of each line; contenders in the order of their first rows."""
+    found: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault((row.contender, *(_text(row, name) for name in names)), []).append(row)
-    return list(found.values())
+        found.setdefault(row.contender, []).append(row)
+    lines = []
+    for settings in found.values():
+        one_footing = len({tuple(_text(row, name) for name in names) for row in settings}) == 1
+        lines += [settings] if one_footing else [[row] for row in settings]
+    return lines
 
 
-def _qualifiers(naming: Naming, alike: Sequence[Row], elsewhere_other: bool) -> list[str]:
-    """What all these rows have or, where the contender has other footings elsewhere, what any of them has."""
-    told = [naming.qualifiers(row) for row in alike]
-    any_of_them = dict.fromkeys(one for qualifiers in told for one in qualifiers)
-    return [one for one in any_of_them if elsewhere_other or all(one in others for others in told)]
+def _in_common(qualifiers: Sequence[Sequence[str]]) -> list[str]:
+    """What each of them has."""
+    return [one for one in qualifiers[0] if all(one in others for others in qualifiers[1:])]
 
 
 def _label(name: str) -> str:

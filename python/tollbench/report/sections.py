@@ -414,7 +414,7 @@ def _percentile_row(entry: Latency, shown: Sequence[Column[Latency]]) -> dict[st
                 "value": column.text(entry),
                 "raw": "" if (raw := column.value(entry)) is None else f"{raw:.7g}",
                 "interval": column.interval(entry),
-                # Of p99 alone: with all of them a page of 1,100 rows is over 5 MB.
+                # Of p99 alone: all of them would have no room in the page of the whole catalogue (5 MB).
                 "ratio": column.below.with_unit(entry) if column.below and column.key == "p99" else "",
             }
             for column in shown

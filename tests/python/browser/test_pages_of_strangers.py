@@ -61,6 +61,7 @@ class Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.scripts: list[str] = []  # without those that are data
+        self.data: list[str | None] = []  # their ids
         self.found: list[str] = []
         self._in_script = False
 
@@ -68,6 +69,8 @@ class Reader(HTMLParser):
         self._in_script = tag == "script" and dict(attributes).get("type") not in DATA_TYPES
         if self._in_script:
             self.scripts.append("")
+        elif tag == "script":
+            self.data.append(dict(attributes).get("id"))
         if tag in NO_TAGS:
             self.found.append(f"<{tag} {attributes}>")
         for name, value in attributes:
@@ -88,7 +91,7 @@ def check_inert(page: str, sound: Reader) -> None:
     read = Reader()
     read.feed(page)
     assert read.found == []
-    assert read.scripts == sound.scripts
+    assert (read.scripts, read.data) == (sound.scripts, sound.data)
     style = "".join(re.findall(r"<style>(.*?)</style>", page, re.S))
     assert "<" not in style.replace("<=", "")
     assert MARKED not in style
@@ -355,8 +358,8 @@ class Watched:
         tab.on("dialog", lambda dialog: happened.append(f"dialog: {dialog.message}"))
         tab.on("request", lambda request: happened.append(f"request: {request.url}"))
         tab.goto(self._place.as_uri())
-        if "data-drawn" in page:
-            tab.wait_for_selector("html[data-drawn]", state="attached")
+        if "dataset.drawn" in page:
+            tab.wait_for_selector("html[data-drawn=yes]", state="attached")
         for link in tab.locator("a[href]").all()[:200]:
             assert re.match(r"#|https?://", link.get_attribute("href") or "")
         tab.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")

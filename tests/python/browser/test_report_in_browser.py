@@ -70,12 +70,43 @@ def test_a_browser_that_cannot_unpack_has_the_tables_and_is_told_what_it_lacks(c
     page = chromium.new_context().new_page()
     page.add_init_script("delete window.DecompressionStream")
     page.goto(report.as_uri())
-    told = page.locator("#no-charts")
-    told.wait_for()
-    assert "DecompressionStream" in told.inner_text()
+    assert "DecompressionStream" in page.locator("#no-charts:visible").inner_text()
     page.locator("#tasks-skynet").evaluate("inside => { inside.closest('details').open = true; }")
     assert page.locator("#tasks-skynet .values > tbody:visible").count() > 3
     assert page.locator(".chart:visible").count() == page.locator("#canary:visible").count()
+
+
+@pytest.mark.parametrize(
+    "broken", [("sha256-", "sha256-A"), ('id="charts">', 'id="charts">AAAA')], ids=["policy", "library"]
+)
+def test_a_chart_library_that_does_not_run_is_told_and_not_waited_for(chromium, report, tmp_path, broken):
+    file = tmp_path / "broken.html"
+    whole = report.read_text()
+    before, after = broken
+    at = whole.index(before)  # of the policy's two hashes the first one is the library's
+    file.write_text(whole[:at] + after + whole[at + len(before) :])
+    page = chromium.new_context().new_page()
+    page.add_init_script(
+        "window.idled = 0; const idle = requestIdleCallback;"
+        "window.requestIdleCallback = (...all) => { window.idled++; return idle(...all); };"
+    )
+    page.goto(file.as_uri())
+    told = page.locator("#no-charts:visible").inner_text()
+    assert "Error: " in told
+    assert "DecompressionStream" not in told
+    page.fill("#filter", "boost")
+    pause(page, 300)
+    assert page.evaluate("window.idled") == 0
+
+
+def test_who_prints_when_the_page_has_loaded_has_every_chart(chromium, report):
+    """As `chromium --print-to-pdf` does."""
+    page = chromium.new_context().new_page()
+    page.goto(report.as_uri(), wait_until="load")
+    at_once = page.pdf()
+    page.wait_for_selector(DRAWN, state="attached")
+    drawn = page.pdf()
+    assert abs(len(at_once) - len(drawn)) < 0.02 * len(drawn)
 
 
 def test_the_policy_stops_what_a_script_would_fetch(page):

@@ -150,23 +150,26 @@ def test_a_row_says_where_its_footing_is_not_that_of_its_table(results, footings
 
 @pytest.mark.parametrize(
     ("footings", "told"),
-    [  # threads of a; of b
-        ([8, 8, 4, 4], [("a", [], ["8"]), ("b", [], ["4"])]),
-        ([8, 4, 4, 4], [("a", ["n=1"], ["8"]), ("a", ["n=2"], ["4"]), ("b", [], ["4"])]),
+    [  # threads of a and b on the host and by clang, each with n=1 and n=2
+        ([8, 8, 8, 8, 4, 4, 4, 4], [("a", [], "8"), ("b", [], "4")]),
+        ([8, 4, 8, 8, 4, 4, 4, 4], [("a", ["n=1"], "8"), ("a", ["n=2"], "4"), ("a", ["clang", "n=1"], "8"),
+                                    ("a", ["clang", "n=2"], "8"), ("b", [], "4")]),
     ],
-)
+)  # fmt: skip
 def test_a_contender_on_one_footing_is_one_line_of_their_table(footings, told):
     rng = random.Random(1)
     rows = [
         samples.make_row(rng, "w", name, 10.0, 0.01).model_copy(
-            update={"parameters": {"n": n}, "footing": {"threads": threads}}
+            update={"environment": environment, "parameters": {"n": n}, "footing": {"threads": threads}}
         )
-        for (name, n), threads in zip(product("ab", (1, 2)), footings, strict=True)
+        for (name, environment, n), threads in zip(
+            product("ab", ("host", "clang"), (1, 2)), footings, strict=True
+        )
     ]
     workload = samples.nothing().model_copy(update={"rows": rows})
     there = samples.make_results([workload])
     found = footings_of(workload, Naming.of(workload), Anchors.of(there))["rows"]
-    assert [(line["name"], line["qualifiers"], line["cells"]) for line in found] == told
+    assert [(line["name"], list(line["qualifiers"]), *line["cells"]) for line in found] == told
 
 
 def test_words_of_a_program_in_its_footing_are_no_markup(results):

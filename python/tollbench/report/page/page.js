@@ -1,5 +1,6 @@
 /* The report's behaviour: charts, filter, sorting. Text from the run file enters the page through
    textContent or as a chart's text alone; nothing here parses it as markup. */
+const loaded = keepLoading();
 (async () => {
   "use strict";
   const root = document.documentElement;
@@ -690,14 +691,13 @@
     arrived = true;
   }
 
-  let library = null; // unpacked when the first chart is to be drawn, behind the tables
+  const library = startCharts(); // unpacked while the tables are laid out
 
   function schedule() {
     if (scheduled) return;
     scheduled = true;
-    library ??= startCharts();
     // A machine with much to do may have no idle moment for minutes.
-    library.then(() => idle(work, { timeout: 500 })).catch(withoutCharts);
+    library.then(() => idle(work, { timeout: 500 }), () => {}); // that it failed is told below
   }
 
   function drawSoon(elements) {
@@ -1052,4 +1052,5 @@
   startFolding();
   watchCharts();
   drawSoon(select(".chart"));
-})().catch(withoutCharts);
+  await library;
+})().catch(withoutCharts).finally(loaded);

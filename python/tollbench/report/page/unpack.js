@@ -10,10 +10,26 @@ const startCharts = async () => {
   script.textContent = await unpacked("charts");
   document.head.append(script); // which runs it
   script.remove();
+  if (!window.echarts) throw new Error("the chart library was not allowed to run, or failed");
 };
 
-/** A browser without DecompressionStream keeps the page's tables, and is told what it lacks. */
+/** Until what is returned is called the page counts as loading: who prints it waits for that, and has all charts.
+    A frame whose document is being written is what a load event waits for. */
+const keepLoading = () => {
+  const frame = document.createElement("iframe");
+  frame.hidden = true;
+  document.body.append(frame);
+  const inside = frame.contentDocument;
+  inside?.open();
+  return () => { inside?.close(); frame.remove(); };
+};
+
+/** The tables stay; what else there would be, and why it is not, is told. */
 const withoutCharts = (error) => {
-  for (const told of document.querySelectorAll("#no-charts")) told.hidden = false;
+  const told = document.getElementById("no-charts"), old = !("DecompressionStream" in window);
+  if (told) {
+    told.append(old ? " It has no DecompressionStream, which Chrome 85, Firefox 113 and Safari 16.4 have." : ` ${error}.`);
+    told.hidden = false;
+  }
   throw error;
 };

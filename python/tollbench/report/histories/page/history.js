@@ -1,9 +1,9 @@
 /* The page of a history: a chart under each benchmark that is opened. Text enters through textContent alone. */
+const loaded = keepLoading();
 (async () => {
   "use strict";
   const data = JSON.parse(document.getElementById("data").textContent);
   const rows = [...document.querySelectorAll("tr[data-line]")];
-  if (rows.length) await startCharts();
   const axes = document.querySelector(".axes");
   const dates = document.getElementById("dates");
   const open = new Map(); // line -> {row, chart}
@@ -99,12 +99,6 @@
     draw(number);
   }
 
-  for (const row of rows) {
-    const head = row.querySelector("th"), button = make("button", "open", head.textContent);
-    button.type = "button";
-    head.replaceChildren(button);
-    button.addEventListener("click", () => toggle(row));
-  }
   axes.hidden = false;
   const redraw = () => open.forEach((_, number) => draw(number));
   dates.addEventListener("change", redraw);
@@ -118,6 +112,13 @@
   });
   addEventListener("resize", () => open.forEach(({ chart }) => chart.resize()));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  if (rows.length) await startCharts();
+  for (const row of rows) {
+    const head = row.querySelector("th"), button = make("button", "open", head.textContent);
+    button.type = "button";
+    head.replaceChildren(button);
+    button.addEventListener("click", () => toggle(row));
+  }
   if (rows.length) toggle(rows[0]);
   document.documentElement.dataset.drawn = "yes"; // for whoever takes a picture
-})().catch(withoutCharts);
+})().catch(withoutCharts).finally(loaded);
