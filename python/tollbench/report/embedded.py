@@ -23,7 +23,7 @@ _OWN = PageFiles(PACKAGE / "report" / "page")
 
 
 def behaviour(files: PageFiles, name: str) -> str:
-    """A page's own script, after the two functions that unpack what it needs."""
+    """A page's own script, after what it shares with others: how to unpack, wait, and say what failed."""
     return _OWN.text("unpack.js") + files.text(name)
 
 
