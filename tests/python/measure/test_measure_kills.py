@@ -85,7 +85,8 @@ def check_complete(path: Path) -> None:
         assert all(item.status is Status.OK for item in run_file.all_launches())
         canaries = [item.round for item in run_file.canary()]
         assert canaries == sorted([*set(canaries), *set(canaries)])  # two take turns
-        assert [len(run_file.launches(1, Purpose.PILOT)), len(run_file.launches(2, Purpose.PILOT))] == [2, 2]
+        for case in run_file.cases():  # a second one each, and more where a busy machine has them disagree
+            assert 2 <= len(run_file.launches(case.id, Purpose.PILOT)) <= 6
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
