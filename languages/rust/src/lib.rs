@@ -22,7 +22,7 @@ pub struct Parameter {
 /// The parameters' values by name.
 pub type Arguments = BTreeMap<&'static str, u64>;
 
-/// The value of this parameter, which shall lie in the range.
+/// The value of one of the contender's parameters; a usage error where it lies outside of the range.
 pub fn number(arguments: &Arguments, name: &str, range: RangeInclusive<u64>) -> Result<u64, Error> {
     let value = arguments[name];
     if range.contains(&value) {
@@ -40,7 +40,7 @@ pub const THREADS: Parameter = Parameter {
     only: "",
 };
 
-/// The value of a parameter `threads`.
+/// The value of the parameter `threads`; a usage error where it is not 1 to 1024.
 pub fn threads(arguments: &Arguments) -> Result<usize, Error> {
     number(arguments, THREADS.name, 1..=1024).map(|threads| threads as usize)
 }

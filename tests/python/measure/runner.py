@@ -24,6 +24,7 @@ from tollbench.words import Program
 
 PROGRAM = tuple(interpreter("-S", str(Path(__file__).parents[1] / "fakes" / "program.py")))
 ROUNDS = 6
+LAUNCH_S = 0.001
 CONTENDERS = ("fast", "slow")
 
 
@@ -56,7 +57,7 @@ class TellingLauncher(ProcessLauncher):
 def main(path: Path, lock: Path, hold_after: int) -> None:
     plan = plan_for(
         workload(*CONTENDERS),
-        launch_s=0.001,
+        launch_s=LAUNCH_S,
         budget_s=0.0,
         max_launches=ROUNDS,
         min_launches=ROUNDS,

@@ -28,7 +28,7 @@ const keepLoading = () => {
 const withoutCharts = (error) => {
   const told = document.getElementById("no-charts"), old = !("DecompressionStream" in window);
   if (told) {
-    told.append(old ? " It has no DecompressionStream, which Chrome 85, Firefox 113 and Safari 16.4 have." : ` ${error}.`);
+    told.append(old ? " This browser has no DecompressionStream, which Chrome 85, Firefox 113 and Safari 16.4 have." : ` ${error}.`);
     told.hidden = false;
   }
   throw error;
