@@ -1,6 +1,6 @@
 """What pages run: their own scripts, the chart library, and the data that both draw.
 
-A page is one file. Its largest parts, the chart library and what a run's page draws, stand in it as packed
+A page is one file. Its largest parts, the chart library and what is drawn, stand in it as packed
 text (zlib, base64), which a browser unpacks while it loads: a report of the whole catalogue is a quarter
 smaller.
 """
@@ -37,10 +37,9 @@ def unpacked(text: str) -> str:
     return zlib.decompress(base64.b64decode(text)).decode()
 
 
-def script_json(value: Any) -> str:
-    """JSON that stays data inside <script>: no "<", ">", "&" or line separator survives unescaped."""
-    written = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+def packed_json(value: Any) -> str:
+    """What a page draws, as it stands in it. Numbers are finite."""
+    return packed(json.dumps(value, separators=(",", ":"), allow_nan=False))
 
 
 def policy(own: str) -> str:

@@ -7,7 +7,6 @@ embedded ones, which it names by their hash.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
@@ -46,15 +45,11 @@ def render(results: Results) -> str:
             style=Markup(style),
             behaviour=Markup(behaviour),
             charts=Markup(embedded.packed_chart_library()),
-            data=Markup(embedded.packed(_compact(drawing(results)))),
+            data=Markup(embedded.packed_json(drawing(results))),
             labels=Markup(labels(sections["workloads"])),
             **sections,
         )
     )
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def labels(sections: Iterable[Mapping[str, Any]]) -> str:

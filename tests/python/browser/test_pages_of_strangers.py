@@ -48,7 +48,7 @@ PAYLOADS = [
     f"`;{MARKED}//\\';{MARKED}//",
     "https://example.invalid/x.png\"><link rel=stylesheet href='https://example.invalid/x.css'>",
 ]
-DATA_TYPES = {"application/json", "text/plain"}
+DATA_TYPES = {"text/plain"}
 NO_TAGS = {"img", "iframe", "object", "embed", "base", "form", "link", "audio", "video", "frame", "applet"}
 LEADING = {"href", "src", "action", "formaction", "xlink:href", "srcdoc", "srcset", "background", "poster"}
 POLICY = re.compile(r"<meta http-equiv=\"?Content-Security-Policy\"?[^>]*>")

@@ -275,5 +275,5 @@ def test_a_real_test_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert set(traced) == {"BenchmarkAllocate"}
     work = vars(adapter)["_work"]
     assert work["BenchmarkAllocate"][0] * 1000 > 2 * 8e6
-    # Nothing but its speed made this one's repetitions longer: of 0.3 ms, where 1000 additions take over 50 ns.
+    # This one has repetitions of 0.3 ms, by its speed alone: 1000 additions take over 50 ns.
     assert work["BenchmarkSum"][0] < 2**13

@@ -199,5 +199,5 @@ def test_the_page_of_runs_has_no_word_of_commits(tmp_path: Path, monkeypatch: py
     page = tmp_path / "page.html"
     paths = [night(tmp_path, number, {"a": 10.0, "b": 20.0}) for number in range(2)]
     assert told_of([*map(str, paths), "--html", str(page)], monkeypatch) == 0
-    head, _, _ = page.read_text().partition('<script type="application/json"')
+    head, _, _ = page.read_text().partition('<script type="text/plain" id="data"')
     assert "commit" not in head.partition("<body>")[2]

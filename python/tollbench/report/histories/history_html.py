@@ -57,7 +57,7 @@ def render(found: Histories) -> str:
         policy=embedded.policy(behaviour),
         charts=Markup(embedded.packed_chart_library()),
         behaviour=Markup(behaviour),
-        data=Markup(embedded.script_json(_data(found, ordered, of_line, drawn))),
+        data=Markup(embedded.packed_json(_data(found, ordered, of_line, drawn))),
     )
 
 
