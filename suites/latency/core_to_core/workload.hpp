@@ -37,13 +37,19 @@ inline constexpr std::size_t line_bytes = 128;  // two lines: prefetchers take t
 
 /// What a contender models: two sides take turns, side 0 has the first.
 ///  - `pass(side)` waits until it is `side`'s turn and gives the turn to the other side;
-///  - `sleeps` (optional): true for a contender that may sleep in the kernel while it waits.
+///  - `sleeps` (optional): true for a contender that may sleep in the kernel while it waits;
+///  - `timed_alone` (optional): true where each round trip is timed alone, and `pass(0)` is a whole one,
+///  which
+///    gives the turn and waits until it is back.
 template <class C>
 concept Channel = std::default_initializable<C> && sizeof(C) <= page_bytes / 2 &&
                   requires(C channel, int side) { channel.pass(side); };
 
 template <Channel C>
 inline constexpr bool sleeps = requires { requires C::sleeps; };
+
+template <Channel C>
+inline constexpr bool timed_alone = requires { requires C::timed_alone; };
 
 /// Memory that nobody has touched: the page of each visit comes into being where its first toucher runs.
 class UntouchedPages {
@@ -73,13 +79,13 @@ private:
 ///
 /// One sample is the mean one-way time of `round_trips` round trips: half of a round trip, as a time from one
 /// CPU to the other would rest on their clocks' agreement. Reading the clock costs nothing here: the turn is
-/// on its way to the other side meanwhile.
+/// on its way to the other side meanwhile. Where a trip is timed alone that is taken off.
 template <Channel C>
 class Workload {
 public:
     static constexpr WorkloadInfo info{"latency/core_to_core", Kind::samples, "ns", "hand-off"};
     /// Those who sleep take long enough for the clock to see a single round trip.
-    static constexpr unsigned round_trips = sleeps<C> ? 1 : 8;
+    static constexpr unsigned round_trips = sleeps<C> || timed_alone<C> ? 1 : 8;
 
     static std::vector<Parameter> parameters() {
         return {{"pairs", "auto", "",
@@ -197,6 +203,14 @@ private:
     static std::uint64_t lead(C& channel, std::span<float> samples, const Clock& clock) {
         std::uint64_t passes = 0;
         for (; passes < warm_up_passes; ++passes) { channel.pass(0); }
+        if constexpr (timed_alone<C>) {
+            for (float& sample : samples) {
+                const Ticks before = clock.start();
+                channel.pass(0);
+                sample = static_cast<float>(clock.elapsed_ns(before, clock.stop()) / 2);
+            }
+            return passes + samples.size();
+        }
         Ticks before = clock.stop();
         for (float& sample : samples) {
             for (unsigned trip = 0; trip < round_trips; ++trip) { channel.pass(0); }
