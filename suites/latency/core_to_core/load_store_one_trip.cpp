@@ -2,7 +2,7 @@
 
 /// The word and the line of `load_store`, but side 0 reads the clock when the turn has come back and before
 /// it gives it away again, as `ipc/round_trip` and programs that look at what came do. A trip so timed
-/// took 1.6 to 1.9 times as long as one of a row without looks (virtual Intel Xeon with AMX): there a pause
+/// took 1.6 times as long as one of a row without looks (virtual Intel Xeon with AMX): there a pause
 /// of some 50 cycles between the load that sees the turn and the next store is enough, whatever it is spent
 /// on.
 struct LoadStoreOneTrip {
