@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from made_histories import MACHINE
 from made_runs import Made, make_run
+from page_data import data_of
 from test_history_reading import SCHEMA
 
 from tollbench import cli
@@ -79,7 +80,7 @@ def test_a_row_that_became_slower_is_told_with_its_run(
     text = page.read_text()
     assert "over 16 runs" in text
     assert CHANGED in text
-    assert '"noun":"run"' in text
+    assert data_of(text)["noun"] == "run"
     told = "\n".join(history_terminal.lines(Histories.model_validate(found)))
     assert f"{CHANGED}: toll 1.8, a processor\n  tasks/made: b / a is slower by " in told
     assert "runs scatter by" in told
