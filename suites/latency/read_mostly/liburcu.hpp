@@ -38,21 +38,26 @@ public:
         Reader& operator=(const Reader&) = delete;
         ~Reader() { Flavour::unregister_thread(); }
 
+        // In place, as a loop in C has it: GCC took it for too large for its two callers. With the call, and
+        // with a count of reads that it does not need, a read of memb's took 1.4 times as long.
         template <class Look>
-        auto read(Look look) {
+        [[gnu::always_inline]] auto read(Look look) {
             Flavour::read_lock();
             const auto seen = look(std::as_const(shared_.node_.load(std::memory_order_acquire)->record));
             Flavour::read_unlock();
-            if (--until_quiescent_ == 0) {
-                Flavour::quiescent_state();
-                until_quiescent_ = reads_until_quiescent;
+            if constexpr (says_when_quiescent) {
+                if (--until_quiescent_ == 0) {
+                    Flavour::quiescent_state();
+                    until_quiescent_ = reads_until_quiescent;
+                }
             }
             return seen;
         }
         void update() { shared_.update(); }
 
     private:
-        /// Only one flavour heeds it: for the others nothing is left of this.
+        /// Only one flavour heeds it; for the others a count of reads would cost, and say nothing.
+        static constexpr bool says_when_quiescent = requires { Flavour::quiescent_state(); };
         static constexpr unsigned reads_until_quiescent = 1024;
 
         Liburcu& shared_;
@@ -113,9 +118,6 @@ private:
     }                                                    \
     static void read_unlock() noexcept {                 \
         urcu_##name##_read_unlock();                     \
-    }                                                    \
-    static void quiescent_state() noexcept {             \
-        urcu_##name##_quiescent_state();                 \
     }                                                    \
     static void barrier() noexcept {                     \
         urcu_##name##_barrier();                         \

@@ -6,6 +6,7 @@
 /// said so nothing is freed.
 struct Qsbr {
     TOLL_LIBURCU_FLAVOUR(qsbr)
+    static void quiescent_state() noexcept { urcu_qsbr_quiescent_state(); }
 };
 
 using LiburcuQsbr = toll::read_mostly::Liburcu<Qsbr>;
