@@ -5,6 +5,7 @@
 #include <nng/nng.h>
 #include <nng/protocol/pair0/pair.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -21,9 +22,17 @@ struct NngIpc {
         if (result != 0) { throw std::runtime_error(std::string(call) + ": " + ::nng_strerror(result)); }
     }
 
-    /// What two Unix sockets hold by default, as the library shows neither of its own.
+    /// Messages that may wait in a socket, on either side. A pair has no such room unless it is asked for:
+    /// each send would wait until a thread of the library had written the message before. As many as the
+    /// library's own measurement of throughput has, but of long ones at most 4 MiB.
+    static int most_waiting(const toll::ipc::Plan& plan) noexcept {
+        return static_cast<int>(std::clamp<std::size_t>((std::size_t{4} << 20U) / plan.bytes, 1, 128));
+    }
+    /// What waits in the two sockets, and what two Unix sockets hold by default, as the library shows neither
+    /// of its own.
     [[nodiscard]] std::uint64_t messages_held() const {
-        return toll::ipc::messages_that_fit(toll::ipc::socket_pair(SOCK_STREAM), plan.bytes);
+        return 2 * static_cast<std::uint64_t>(most_waiting(plan)) +
+               toll::ipc::messages_that_fit(toll::ipc::socket_pair(SOCK_STREAM), plan.bytes);
     }
 
     struct End {
@@ -32,6 +41,9 @@ struct NngIpc {
             check(::nng_pair0_open(&socket), "nng_pair0_open");
             // 1 MiB is the usual limit of what comes in; 0 is none.
             check(::nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, 0), "nng_socket_set_size");
+            for (const char* const room : {NNG_OPT_SENDBUF, NNG_OPT_RECVBUF}) {
+                check(::nng_socket_set_int(socket, room, most_waiting(plan)), "nng_socket_set_int");
+            }
             if (side == toll::ipc::Side::asker) {
                 check(::nng_listen(socket, channel.where.c_str(), nullptr, 0), "nng_listen");
             } else {
