@@ -204,12 +204,12 @@ private:
         std::uint64_t until_update = still;
         Seen seen;
         std::uint64_t least = updates_;  // those of earlier batches, all of which happened before this one
-        for (; reads != 0; --reads) {
-            const std::uint64_t version = reader.read(version_of);
-            const bool right = version != Record::torn && version >= least;
-            seen.right += right ? 1 : 0;
-            least = right ? version : least;
-            if (--until_update == 0) {
+        while (reads != 0) {
+            const std::uint64_t now = std::min(reads, until_update);
+            seen.right += now - wrong_of(reader, now, least);
+            reads -= now;
+            until_update -= now;
+            if (until_update == 0) {
                 reader.update();
                 ++least;  // what it has just replaced it never sees again
                 ++seen.updates;
@@ -218,6 +218,24 @@ private:
         }
         still = until_update;
         return seen;
+    }
+
+    /// Reads so often, and returns how many were torn or older than `least`, which the newest one becomes. In
+    /// a loop of its own: beside an update GCC kept the count of reads in memory, where taking one off lasts
+    /// as long as a whole read of liburcu_qsbr.
+    static std::uint64_t wrong_of(typename C::Reader& reader, std::uint64_t reads, std::uint64_t& least) {
+        std::uint64_t newest = least;
+        std::uint64_t wrong = 0;
+        for (; reads != 0; --reads) {
+            const std::uint64_t version = reader.read(version_of);
+            if (version == Record::torn || version < newest) [[unlikely]] {
+                ++wrong;
+            } else {
+                newest = version;
+            }
+        }
+        least = newest;
+        return wrong;
     }
 
     /// One for the launch: what libraries free later, from 10 ms on, falls into later batches.
