@@ -38,7 +38,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -365,14 +365,22 @@ AUTHORS_FILES = (Path("/tmp/mmapserver"), Path("/dev/shm/sem.semclient"), Path("
 
 @contextmanager
 def nothing_left() -> Iterator[None]:
-    """EvaluateIPC leaves files and a segment behind, under fixed names: what was not there before goes."""
-    there, segment = {file for file in AUTHORS_FILES if file.exists()}, authors_segment()
+    """EvaluateIPC leaves files and a segment behind, under fixed names: afterwards they go.
+
+    Ends this program where one is there before: theirs would write into what is somebody else's.
+    """
+    there = [str(file) for file in AUTHORS_FILES if file.exists()]
+    if there or authors_segment() >= 0:
+        named = ", ".join(there) or "its shared segment (ipcs -m)"
+        sys.exit(
+            f"ipc_peers: EvaluateIPC would write into {named}: remove what is not needed, or leave it out"
+        )
     try:
         yield
     finally:
-        for file in set(AUTHORS_FILES) - there:
+        for file in AUTHORS_FILES:
             file.unlink(missing_ok=True)
-        if segment < 0 <= (made := authors_segment()):
+        if (made := authors_segment()) >= 0:
             ctypes.CDLL(None).shmctl(made, 0, None)  # IPC_RMID
 
 
@@ -427,6 +435,8 @@ def tell(cases: Sequence[Case], found: Pairs) -> bool:
     for case in cases:
         pairs = found.get(case.name, [])
         if not pairs:
+            print(f"{case.name:88}no pairs")
+            met = False
             continue
         mine, other = np.median(np.array(pairs), axis=0)
         logs = [math.log(a / b) for a, b in pairs]
@@ -438,7 +448,7 @@ def tell(cases: Sequence[Case], found: Pairs) -> bool:
             f"{case.name:88}{mine:9.0f}{other:9.0f}  {ratio:5.3f}  {within}  {len(pairs):5}  "
             f"{'within 10 %' if case.both_ways else 'at most 5 % slower'} {verdict}"
         )
-    return met
+    return met and bool(cases)
 
 
 def main() -> int:
@@ -463,7 +473,7 @@ def main() -> int:
     ):
         cases += make(folder.resolve()) if folder else []
     cases = [case for case in cases if fnmatch.fnmatch(case.name, f"*{asked.only}*")]
-    with nothing_left():
+    with nothing_left() if asked.evaluate_ipc and asked.pairs else nullcontext():
         found = measure(cases, Ours(asked.build.resolve()), asked)
     if asked.keep and asked.keep.exists():
         found = defaultdict(list)
