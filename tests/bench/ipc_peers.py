@@ -38,23 +38,18 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from built_rows import BuiltRows
 
-from tollbench.launching.child import Limits
-from tollbench.launching.clock import SystemClock
-from tollbench.launching.conversation import Conversation, Errand
-from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.process import ProcessLauncher
-from tollbench.launching.starting import Starter
 from tollbench.stats import ratio_interval
 from tollbench.words import Kind
 
-LIMIT_S = 30.0
+LIMIT_S = 30.0  # of another program's launch
 READY_S = 0.15  # from the start of a server to that of its client
 AGREES = 1.10  # at most, and 1 / that at least
 SLOWER = 1.05  # at most
@@ -64,7 +59,7 @@ AUTHORS_BYTES = 19
 LIBRARY_TRIPS = 4000
 PIPE_TRIPS = 30_000
 MESSAGES = 400_000  # of the other program's throughput, which has no warm-up
-WARM_BATCH, LONG_BATCH = 25, 100  # iterations, each of 534 messages and more
+WARM_BATCH, LONG_BATCH = 25, 100  # iterations, each of four times what the channel holds
 MODES = {"blocking": "r", "select": "s", "poll": "p", "epoll": "e", "io_uring": "r"}
 
 
@@ -110,39 +105,24 @@ def tied_to(cpus: Sequence[int]) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-class Ours:
+class Ours(BuiltRows):
     """Launches rows."""
 
-    def __init__(self, build: Path) -> None:
-        self._build = build / "programs" / "ipc" / "shared"
-        self._starter = Starter(ProcessLauncher(), SystemClock())
-        self._padding = random.Random(1)
-
     def cpus(self) -> tuple[int, int]:
-        """Those that the asker and the answerer are tied to."""
-        with self._started(Row("pipe", {"bytes": "64"})) as talk:
+        """Those that the asker and the answerer are tied to. Raises LaunchFailed."""
+        with self.started("ipc/round_trip", "pipe", {"bytes": "64"}, Kind.SAMPLES) as talk:
             first, second = str(talk.ready.footing["pinned_cpus"]).split(",")
         return int(first), int(second)
 
     def launch(self, row: Row) -> float:
-        """ns a round trip, or a message."""
-        with self._started(row) as talk:
+        """ns a round trip, or a message. Raises LaunchFailed."""
+        kind = Kind.SAMPLES if row.workload == "ipc/round_trip" else Kind.BATCH
+        with self.started(row.workload, row.contender, row.parameters, kind) as talk:
             talk.time(row.warm)
             timed = talk.time(row.count)
         if timed.samples is None:
             return timed.batch.wall_ns / timed.batch.units
         return float(np.mean(timed.samples) if row.mean else np.median(timed.samples))
-
-    @contextmanager
-    def _started(self, row: Row) -> Iterator[Conversation]:
-        kind = Kind.SAMPLES if row.workload == "ipc/round_trip" else Kind.BATCH
-        program = (str(self._build / row.contender),)
-        words = Errand.command_of(program, row.workload, row.contender, row.parameters)
-        errand = Errand(words, kind, own_environment())
-        with self._starter.started(errand, Limits(LIMIT_S, 0), self._padding, Conversation) as talk:
-            talk.begin()
-            yield talk
-            talk.stop()
 
 
 def free_port() -> int:
@@ -202,8 +182,13 @@ class TwoPrograms:
     def _start(self, words: Sequence[str], cpus: Sequence[int], side: int) -> subprocess.Popen[str]:
         with tied_to(cpus if self.threads else [cpus[side]]):
             program = started(words)
-        if self.threads:
-            tie_threads(program.pid, self.threads, {0: cpus[side]})
+        try:
+            if self.threads:
+                tie_threads(program.pid, self.threads, {0: cpus[side]})
+        except BaseException:
+            program.kill()
+            program.communicate()
+            raise
         return program
 
 
@@ -217,7 +202,8 @@ def started(words: Sequence[str]) -> subprocess.Popen[str]:
 def tie_threads(pid: int, threads: int, places: dict[int, int]) -> None:
     """Ties threads of a process, by their turn of birth, once it has so many, and as many at the next look.
 
-    What a tied thread starts is tied as well, so that a library's threads have to be there before.
+    What a tied thread starts is tied as well, so that a library's threads have to be there before. Raises
+    LaunchFailed where it lives and never has so many: it would be timed where the scheduler put it.
     """
     ends, before = time.monotonic() + 2.0, 0
     while time.monotonic() < ends:
@@ -231,6 +217,8 @@ def tie_threads(pid: int, threads: int, places: dict[int, int]) -> None:
             return
         before = len(born)
         time.sleep(0.005)
+    if before:
+        raise LaunchFailed(f"process {pid} has {before} threads after 2 s, not {threads}")
 
 
 def number_after(pattern: str, scale: float) -> Callable[[str], float]:
@@ -293,13 +281,13 @@ def of_evaluate_ipc(folder: Path) -> Iterator[Case]:
         ("memory_mapped_file", "mmapserver", polls),
     ):
         tool = str(folder / f"{program}test")
-        launch = TwoPrograms(
+        programs = TwoPrograms(
             (tool, "-s", "-p", "{port}"),
             (tool, "-c", "-p", "{port}"),
             number_after("usec", 1e3 / AUTHORS_TRIPS),
         )
         row = Row(contender, {"bytes": str(AUTHORS_BYTES), **parameters}, count=AUTHORS_TRIPS)
-        yield Case(row, f"EvaluateIPC {program}", launch)
+        yield Case(row, f"EvaluateIPC {program}", nothing_left()(programs))
 
 
 def of_library(
@@ -345,6 +333,7 @@ def of_zeromq(folder: Path) -> Iterator[Case]:
             printed = program.communicate(timeout=LIMIT_S)[0]
         finally:
             program.kill()
+            program.wait()
         return number_after("average latency:", 2e3)(printed)
 
     row = Row("zeromq_inproc", {"bytes": "64", "between": "threads"}, count=LIBRARY_TRIPS)
@@ -365,16 +354,14 @@ AUTHORS_FILES = (Path("/tmp/mmapserver"), Path("/dev/shm/sem.semclient"), Path("
 
 @contextmanager
 def nothing_left() -> Iterator[None]:
-    """EvaluateIPC leaves files and a segment behind, under fixed names: afterwards they go.
+    """EvaluateIPC leaves files and a segment behind, under fixed names: after each launch they go.
 
-    Ends this program where one is there before: theirs would write into what is somebody else's.
+    Raises LaunchFailed where one is there before: its programs would write into what is somebody else's.
     """
     there = [str(file) for file in AUTHORS_FILES if file.exists()]
     if there or authors_segment() >= 0:
         named = ", ".join(there) or "its shared segment (ipcs -m)"
-        sys.exit(
-            f"ipc_peers: EvaluateIPC would write into {named}: remove what is not needed, or leave it out"
-        )
+        raise LaunchFailed(f"it would write into {named}: remove what is not needed, or leave it out")
     try:
         yield
     finally:
@@ -395,7 +382,11 @@ Pairs = dict[str, list[tuple[float, float]]]  # ns of the row and of the other p
 
 def measure(cases: Sequence[Case], ours: Ours, asked: argparse.Namespace) -> Pairs:
     """So many rounds, or until the time is up; what fails is told, and has no pair."""
-    cpus, order = ours.cpus(), random.Random(time.time_ns())
+    try:
+        cpus = ours.cpus()
+    except LaunchFailed as failure:
+        sys.exit(f"ipc_peers: {failure}; see what builds the rows: docs/ipc.md")
+    order = random.Random(time.time_ns())
     found: Pairs = defaultdict(list)
     ends = time.monotonic() + asked.seconds
     for _ in range(asked.pairs):
@@ -404,7 +395,7 @@ def measure(cases: Sequence[Case], ours: Ours, asked: argparse.Namespace) -> Pai
                 return found
             try:
                 pair = one_pair(case, ours, cpus, order)
-            except (LaunchFailed, subprocess.SubprocessError) as failure:
+            except (LaunchFailed, subprocess.SubprocessError, OSError) as failure:
                 print(f"{case.name}: {failure}", file=sys.stderr)
                 continue
             found[case.name].append(pair)
@@ -473,8 +464,7 @@ def main() -> int:
     ):
         cases += make(folder.resolve()) if folder else []
     cases = [case for case in cases if fnmatch.fnmatch(case.name, f"*{asked.only}*")]
-    with nothing_left() if asked.evaluate_ipc and asked.pairs else nullcontext():
-        found = measure(cases, Ours(asked.build.resolve()), asked)
+    found = measure(cases, Ours(asked.build.resolve()), asked)
     if asked.keep and asked.keep.exists():
         found = defaultdict(list)
         for line in asked.keep.read_text().splitlines():
