@@ -1,10 +1,9 @@
 #include "workload.hpp"
 
 /// The word and the line of `load_store`, but side 0 reads the clock when the turn has come back and before
-/// it gives it away again, as `ipc/round_trip` and programs that look at what came do. A trip so timed
-/// took 1.6 times as long as one of a row without looks (virtual Intel Xeon with AMX): there a pause
-/// of some 50 cycles between the load that sees the turn and the next store is enough, whatever it is spent
-/// on.
+/// it gives it away again, as `ipc/round_trip` and programs that look at what came do. A trip so timed took
+/// 1.6 times as long as one in a row without looks (virtual Intel Xeon with AMX). The clock's own time is
+/// taken off; 50 to 60 cycles of arithmetic between the load that sees the turn and the next store did alike.
 struct LoadStoreOneTrip {
     static constexpr bool timed_alone = true;
     std::atomic<int> turn{0};

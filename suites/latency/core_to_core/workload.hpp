@@ -38,9 +38,8 @@ inline constexpr std::size_t line_bytes = 128;  // two lines: prefetchers take t
 /// What a contender models: two sides take turns, side 0 has the first.
 ///  - `pass(side)` waits until it is `side`'s turn and gives the turn to the other side;
 ///  - `sleeps` (optional): true for a contender that may sleep in the kernel while it waits;
-///  - `timed_alone` (optional): true where each round trip is timed alone, and `pass(0)` is a whole one,
-///  which
-///    gives the turn and waits until it is back.
+///  - `timed_alone` (optional): true where `pass(0)` is a whole round trip, which gives the turn and waits
+///  until it is back: each is then timed by itself.
 template <class C>
 concept Channel = std::default_initializable<C> && sizeof(C) <= page_bytes / 2 &&
                   requires(C channel, int side) { channel.pass(side); };
@@ -79,12 +78,14 @@ private:
 ///
 /// One sample is the mean one-way time of `round_trips` round trips: half of a round trip, as a time from one
 /// CPU to the other would rest on their clocks' agreement. Reading the clock costs nothing here: the turn is
-/// on its way to the other side meanwhile. Where a trip is timed alone that is taken off.
+/// on its way to the other side meanwhile. Where each trip is timed alone it is not, and the clock's overhead
+/// is taken off.
 template <Channel C>
 class Workload {
 public:
     static constexpr WorkloadInfo info{"latency/core_to_core", Kind::samples, "ns", "hand-off"};
-    /// Those who sleep take long enough for the clock to see a single round trip.
+    /// Else eight: an interruption shows with an eighth of its length. Those who sleep take long enough for
+    /// the clock to see a single one.
     static constexpr unsigned round_trips = sleeps<C> || timed_alone<C> ? 1 : 8;
 
     static std::vector<Parameter> parameters() {
@@ -209,17 +210,16 @@ private:
                 channel.pass(0);
                 sample = static_cast<float>(clock.elapsed_ns(before, clock.stop()) / 2);
             }
-            return passes + samples.size();
+        } else {
+            Ticks before = clock.stop();
+            for (float& sample : samples) {
+                for (unsigned trip = 0; trip < round_trips; ++trip) { channel.pass(0); }
+                const Ticks now = clock.stop();
+                sample = static_cast<float>(clock.raw_ns(before, now) / (2 * round_trips));
+                before = now;
+            }
         }
-        Ticks before = clock.stop();
-        for (float& sample : samples) {
-            for (unsigned trip = 0; trip < round_trips; ++trip) { channel.pass(0); }
-            passes += round_trips;
-            const Ticks now = clock.stop();
-            sample = static_cast<float>(clock.raw_ns(before, now) / (2 * round_trips));
-            before = now;
-        }
-        return passes;
+        return passes + round_trips * samples.size();
     }
 
     static std::uint64_t follow(C& channel, std::uint64_t wanted) {

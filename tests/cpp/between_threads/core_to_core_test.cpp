@@ -29,6 +29,17 @@ struct Watched {
     static inline std::vector<std::string> made_on;  // written by one thread a request
 };
 
+/// Side 0 gives the turn first, and waits until it is back.
+struct TimedAlone {
+    static constexpr bool timed_alone = true;
+    std::atomic<int> turn{0};
+    void pass(int side) {
+        if (side == 0) { turn.store(1, std::memory_order_release); }
+        while (turn.load(std::memory_order_acquire) != side) { toll::cpu_relax(); }
+        if (side == 1) { turn.store(0, std::memory_order_release); }
+    }
+};
+
 /// Cannot be made: the answering side fails before it meets the other one.
 struct Unmakeable {
     Unmakeable() { throw toll::Unsupported("no channel"); }
@@ -172,6 +183,20 @@ TEST_CASE("every sample belongs to a pair, and the answering side makes the chan
         CHECK(Watched::made_on[number++] == cell.key.substr(border + 1));
     }
     CHECK(counted == samples.size());
+}
+
+TEST_CASE("a trip that is timed alone lies between two looks at the clock, whose overhead is taken off") {
+    if (!enough_cpus()) { return; }
+    const toll::FakeClock clock(1, 10);  // time passes by reading it alone, and that is its overhead
+    std::vector<float> samples(100, -1.0F);
+    c2c::Workload<Watched> in_a_row(arguments("all"));
+    CHECK(in_a_row.sample(samples, clock) == in_a_row.expected(samples.size()));
+    for (const float sample : samples) { CHECK(sample == 10.0F / 16); }
+    c2c::Workload<TimedAlone> alone(arguments("all"));
+    CHECK(alone.sample(samples, clock) == alone.expected(samples.size()));
+    for (const float sample : samples) { CHECK(sample == 0); }
+    static_assert(c2c::Workload<Watched>::round_trips == 8);
+    static_assert(c2c::Workload<TimedAlone>::round_trips == 1);
 }
 
 TEST_CASE("few samples are one visit, many visit every pair") {
