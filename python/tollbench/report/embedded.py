@@ -1,8 +1,7 @@
 """What pages run: their own scripts, the chart library, and the data that both draw.
 
-A page is one file. Its largest parts, the chart library and what is drawn, stand in it as packed
-text (zlib, base64), which a browser unpacks while it loads: a report of the whole catalogue is a quarter
-smaller.
+A page is one file. Its largest parts, the chart library and what is drawn, stand in it as packed text (zlib,
+base64), which a browser unpacks while it loads: a report of the whole catalogue is a quarter smaller.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def unpacked(text: str) -> str:
 
 
 def packed_json(value: Any) -> str:
-    """What a page draws, as it stands in it. Numbers are finite."""
+    """What a page draws, as it stands in it. Raises ValueError for numbers that are not finite."""
     return packed(json.dumps(value, separators=(",", ":"), allow_nan=False))
 
 

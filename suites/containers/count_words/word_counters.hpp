@@ -140,10 +140,10 @@ public:
     void add(std::string_view word) {
         if constexpr (requires { Family<Allocator>::at_front; }) {
             this->container_.emplace_front(std::string(word), 1);
-        } else if constexpr (!requires { this->container_.emplace_back(std::string(word), 1); }) {
-            this->container_.emplace(std::string(word), 1);  // has no ends: a free place is found for it
-        } else {
+        } else if constexpr (requires { this->container_.emplace_back(std::string(word), 1); }) {
             this->container_.emplace_back(std::string(word), 1);
+        } else {
+            this->container_.emplace(std::string(word), 1);  // has no ends: a free place is found for it
         }
     }
 };

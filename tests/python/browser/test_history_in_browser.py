@@ -34,6 +34,23 @@ def test_lines_open_and_are_filtered_and_shown_over_dates(chromium: Browser, tmp
     page.close()
 
 
+def test_a_browser_that_cannot_unpack_is_told_so_and_filters_all_the_same(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    slow, same = scattered(60, {40: 0.03}), scattered(60, seed=2)
+    session(tmp_path, 1, [line(n, {"sum": slow[n], "map": same[n]}) for n in range(60)])
+    file = tmp_path / "history.html"
+    file.write_text(history_html.render(read(tmp_path, 60).told), encoding="utf-8")
+    page = chromium.new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    page.goto(file.as_uri())
+    assert "DecompressionStream" in page.locator("#no-charts:visible").inner_text()
+    page.get_by_placeholder("filter benchmarks").fill("sum")
+    assert page.locator("tr[data-line]:visible").count() == 1
+    assert page.locator(".chart").count() == 0
+    page.close()
+
+
 def test_without_scripts_lines_and_changes_are_there(chromium: Browser, tmp_path: Path) -> None:
     slow = scattered(60, {40: 0.03})
     session(tmp_path, 1, [line(n, {"sum": slow[n]}) for n in range(60)])
