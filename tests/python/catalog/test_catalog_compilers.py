@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -242,9 +242,25 @@ def test_the_list_holds_each_option_of_what_works_and_one_line_of_what_does_not(
 
 def test_what_setup_brings_is_on_offer(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_compiler(machine, "clang++-19")
-    known = ("clang-20", "lld-19", "llvm-19", "libc++-19-dev", "libc++abi-19-dev")
+    known = ("clang-20", "lld-19", "llvm-19", "libc++-19-dev", "libc++abi-19-dev", "libc++1-19")
     monkeypatch.setattr(compilers, "candidates", lambda pattern: known)
     monkeypatch.setattr(packages, "_apt_knows", lambda name: True)
     wanted = [package for need in compilers.needs() for package in need.packages]
     assert wanted[:2] == ["clang-19", "clang-20"]
     assert set(wanted) >= {"lld-19", "llvm-19"}
+
+
+@pytest.mark.parametrize(("whole", "brought"), [(("19",), "19"), (("19", "22"), "22"), ((), "")])
+def test_setup_brings_the_newest_libcxx_that_programs_can_load(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, whole: Sequence[str], brought: str
+) -> None:
+    """Debian 12 offers libc++-22-dev, and no libc++1-22: programs loaded libc++1-19 and did not link."""
+    for version in ("19", "22"):
+        put_compiler(machine, f"clang++-{version}")
+    headers = [f"libc++{part}-{version}-dev" for part in ("", "abi") for version in ("19", "22")]
+    known = (*headers, *(f"libc++1-{version}" for version in whole))
+    monkeypatch.setattr(compilers, "candidates", lambda pattern: known)
+    monkeypatch.setattr(packages.Need, "found", lambda need: None)
+    wanted = {package for need in compilers.needs() for package in need.packages}
+    named = {f"libc++-{brought}-dev", f"libc++abi-{brought}-dev", f"libc++1-{brought}"} if brought else set()
+    assert {package for package in wanted if package.startswith("libc++")} == named

@@ -33,7 +33,7 @@ PACKAGES = {"gcc": "g++", "clang": "clang"}
 SHOWN = {"gcc": "GCC", "clang": "Clang"}
 OLDEST = {"gcc": 11, "clang": 14}  # older ones lack too much of C++20
 # All that this module asks the package manager about, in one question: each takes half a second.
-_PACKAGES = r"(g\+\+|clang)(-\d+(-multilib)?)?|libc\+\+(abi)?(-\d+)?-dev|ll(d|vm)-\d+"
+_PACKAGES = r"(g\+\+|clang)(-\d+(-multilib)?)?|libc\+\+(abi)?(-\d+)?-dev|libc\+\+1(-\d+)?|ll(d|vm)-\d+"
 # Where Debian keeps what 32-bit programs include too. Its package gcc-multilib brings a link to it instead,
 # but excludes cross compilers.
 _KERNEL_HEADERS = "-idirafter/usr/include/x86_64-linux-gnu"
@@ -191,14 +191,14 @@ def _supplements() -> list[Need]:
     """Linkers for link-time optimization, libraries for 32-bit programs, libc++.
 
     Debian's libc++ packages of different versions exclude each other: one that is there stays, else it is
-    the newest compiler's.
+    that of the newest compiler which has a whole one on offer.
     """
     found: list[Need | None] = []
     for compiler in installed():
         parts = taken_apart(compiler.name)
         found += [_lto_need(parts), _m32_need(parts)]
     libraries = [_libcxx_need(compiler.version) for compiler in installed() if compiler.family == "clang"]
-    found += [need for need in libraries if need.found()] or libraries[-1:]
+    found += [need for need in libraries if need.found()] or list(filter(_on_offer, libraries))[-1:]
     return [need for need in found if need is not None and (need.found() or _on_offer(need))]
 
 
@@ -299,8 +299,13 @@ def _need(family: str, version: str) -> Need:
 
 
 def _libcxx_need(version: str) -> Need:
+    """With the library that programs load: Debian 12's libc++-22-dev leaves that at version 19, whose programs do
+    not link where they wait on an atomic.
+    """
     packages = (
-        (f"libc++-{version}-dev", f"libc++abi-{version}-dev") if version else ("libc++-dev", "libc++abi-dev")
+        (f"libc++-{version}-dev", f"libc++abi-{version}-dev", f"libc++1-{version}")
+        if version
+        else ("libc++-dev", "libc++abi-dev", "libc++1")
     )
     header = f"/usr/lib/llvm-{version}/include/c++/v1/version"
     return Need(f"libc++-{version}", "compiler", "Clang's own standard library", packages, header=(header,))

@@ -43,7 +43,9 @@ template <std::integral T> T sum(std::span<const T> values) {
 int main() {
   std::vector<int> values(10, 1);
   std::atomic<int> total{0};
-  std::thread([&] { total = sum<int>(values); }).join();
+  std::thread adds([&] { total = sum<int>(values); total.notify_all(); });
+  total.wait(0);  // in the library itself, which may be older than its headers
+  adds.join();
   std::string text = std::to_string(total.load());
 #if defined(__clang__)
   std::printf("Clang %d.%d.%d\\n", __clang_major__, __clang_minor__, __clang_patchlevel__);
