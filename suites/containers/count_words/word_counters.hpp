@@ -46,6 +46,16 @@ public:
     {
         return container_.get_allocator().counts().calls;
     }
+    /// The same of one that keeps keys and values in a sequence each.
+    [[nodiscard]] std::uint64_t allocator_calls() const
+        requires requires(const Container& container) {
+            container.keys().get_allocator().counts().calls;
+            container.values().get_allocator().counts().calls;
+        }
+    {
+        return container_.keys().get_allocator().counts().calls +
+               container_.values().get_allocator().counts().calls;
+    }
 
 protected:
     template <class... Arguments>
@@ -108,8 +118,10 @@ public:
 
     explicit Keyed(std::size_t group) {
         // The document's one-shot preallocation: a pool's first group holds all that fits the container.
-        auto allocator = this->container_.get_allocator();  // NOLINT(*-const-correctness): a pool changes
-        if constexpr (requires { allocator.preallocate(group); }) { allocator.preallocate(group); }
+        if constexpr (requires { this->container_.get_allocator().preallocate(group); }) {
+            auto allocator = this->container_.get_allocator();
+            allocator.preallocate(group);
+        }
     }
     void clear() {
         if constexpr (requires { Family<Allocator>::clear(this->container_); }) {
