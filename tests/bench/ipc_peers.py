@@ -278,6 +278,7 @@ def of_evaluate_ipc(folder: Path) -> Iterator[Case]:
         ("ring_semaphore", "shmemsemserver", {}),
         ("line_spinning", "shmemserver", polls),
         ("ring_spinning", "shmemserver", polls),
+        ("memory_mapped_line", "mmapserver", polls),
         ("memory_mapped_file", "mmapserver", polls),
     ):
         tool = str(folder / f"{program}test")

@@ -60,7 +60,7 @@ private:
 
 /// One T in shared memory, made before the other side exists. Its destructor is not called: it would be in
 /// both processes.
-template <class T>
+template <class T, class Memory = SharedMemory>
 class Shared {
 public:
     template <class... Arguments>
@@ -73,7 +73,7 @@ public:
     [[nodiscard]] T* operator->() const noexcept { return value_; }
 
 private:
-    SharedMemory memory_;
+    Memory memory_;
     T* value_;
 };
 

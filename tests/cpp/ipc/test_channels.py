@@ -25,6 +25,7 @@ NEVER_SLEEP = {
     "ring_spinning",
     "line_spinning",
     "memory_mapped_file",
+    "memory_mapped_line",
     "boost_spsc_queue",
     "readerwriterqueue",
 }
@@ -196,6 +197,7 @@ class LeftBehind(unittest.TestCase):
             ("posix_message_queue", "m"),
             ("boost_message_queue", "s"),
             ("memory_mapped_file", "f"),
+            ("memory_mapped_line", "f"),
         ):
             with self.subTest(name):
                 self.killed(name, LD_PRELOAD=DIES_AT_UNLINK)
