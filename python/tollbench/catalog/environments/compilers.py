@@ -299,8 +299,8 @@ def _need(family: str, version: str) -> Need:
 
 
 def _libcxx_need(version: str) -> Need:
-    """With the library that programs load: Debian 12's libc++-22-dev leaves that at version 19, whose programs do
-    not link where they wait on an atomic.
+    """With the library that programs load: Debian 12's libc++-22-dev leaves that at version 19, with which what
+    waits on an atomic does not link.
     """
     packages = (
         (f"libc++-{version}-dev", f"libc++abi-{version}-dev", f"libc++1-{version}")
