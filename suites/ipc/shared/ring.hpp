@@ -229,7 +229,7 @@ public:
 
     explicit RingChannel(const Plan& plan)
         : plan_(plan), shape_(plan.bytes), memory_(2 * Ring<Bell>::bytes_for(shape_)) {
-        for (const std::size_t way : {0, 1}) {
+        for (const std::size_t way : {0U, 1U}) {
             made_[way] = std::make_unique<Ring<Bell>>(shape_, memory_of(way), plan_);
         }
     }

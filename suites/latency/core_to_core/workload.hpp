@@ -115,7 +115,7 @@ public:
         const auto take_part = [&](unsigned side) {
             try {
                 for (std::size_t number = 0; number < visits_.size(); ++number) {
-                    const bool answered = attend(static_cast<int>(side), number, pages.page(number), clock);
+                    const bool answered = attend(side, number, pages.page(number), clock);
                     if (side == 0 && answered) { answers += visits_[number].samples.size(); }
                 }
             } catch (const OtherSideGaveUp&) {
@@ -187,7 +187,7 @@ private:
     }
 
     /// One side's part in one visit; whether the two agree on how often the turn changed hands.
-    bool attend(int side, std::size_t number, std::byte* page, const Clock& clock) {
+    bool attend(unsigned side, std::size_t number, std::byte* page, const Clock& clock) {
         const Visit& visit = visits_[number];
         pin_this_thread(side == 0 ? visit.pair.from : visit.pair.to);
         C* const channel = reinterpret_cast<C*>(page + visit.offset);
@@ -229,7 +229,7 @@ private:
     }
 
     /// Returns once both sides are at this point of the list.
-    void meet(int side, std::size_t point) {
+    void meet(unsigned side, std::size_t point) {
         arrived_[side].visits.store(point, std::memory_order_release);
         while (arrived_[1 - side].visits.load(std::memory_order_acquire) < point) {
             if (given_up_.load(std::memory_order_relaxed)) { throw OtherSideGaveUp{}; }

@@ -216,7 +216,7 @@ TEST_CASE("each shard holds its own share of the tasks") {
     CHECK_NOTHROW(loses->run(3));
     CHECK_THROWS_AS((void)loses->expected(3), toll::WrongAnswer);
     const auto again = made<Sharded<0>>(40, 0);
-    for (const std::uint64_t iterations : {3, 1, 2}) {
+    for (const std::uint64_t iterations : {3U, 1U, 2U}) {
         again->before_batch();  // not timed: there the maps beside the first one are made anew
         check_answer(*again, iterations);
     }

@@ -37,7 +37,7 @@ bool keep_one_cpu(bool last) {
         return false;
     }
     std::size_t kept = last ? CPU_SETSIZE - 1 : 0;
-    while (!CPU_ISSET(kept, &usable)) { kept += last ? -1 : 1; }
+    while (!CPU_ISSET(kept, &usable)) { last ? --kept : ++kept; }
     CPU_ZERO(&usable);
     CPU_SET(kept, &usable);
     return sched_setaffinity(0, sizeof usable, &usable) == 0;

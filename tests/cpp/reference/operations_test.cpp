@@ -62,7 +62,7 @@ TEST_CASE_TEMPLATE("each operation answers right, alone and again", O, operation
                    operations::NewDelete, operations::ShortString, operations::Sort512, operations::Sum4096,
                    operations::AllocationHeavy, operations::MemoryBound) {
     auto workload = made<O>();
-    for (const std::uint64_t calls : {1, 999, 1'000}) {
+    for (const std::uint64_t calls : {1U, 999U, 1'000U}) {
         CHECK(workload.run(calls) == workload.expected(calls));
     }
 }
