@@ -1,13 +1,10 @@
 #include "workload.hpp"
 
 #include <absl/container/node_hash_map.h>
-#include <absl/strings/string_view.h>
 
 template <template <class> class Allocator>
 struct AbslNodeHashMap {
-    using View = absl::string_view;  // not always the standard one
-    using Default = absl::node_hash_map<std::string, int>;
-    using type = absl::node_hash_map<std::string, int, Default::hasher, Default::key_equal,
+    using type = absl::node_hash_map<std::string, int, toll::count_words::WordHash, std::equal_to<>,
                                      Allocator<toll::count_words::Node>>;
     // clear() would free a table of more than 127 slots; this keeps it for the next fill, as documented.
     static void clear(type& map) { map.erase(map.begin(), map.end()); }

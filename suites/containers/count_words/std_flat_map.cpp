@@ -1,6 +1,9 @@
 #include "workload.hpp"
 
+#include <cstddef>
 #include <flat_map>
+#include <functional>
+#include <string>
 #include <vector>
 
 template <template <class> class Allocator>

@@ -250,6 +250,32 @@ TEST_CASE("the container's calls follow the document's pattern") {
     CHECK(container_calls<Keyed<UnorderedMap, document_pool_allocator>>("1000") < 20);
 }
 
+/// As std::flat_map, which GCC 12 has not: keys and values in a sequence each, and an allocator for each.
+class FlatStandIn {
+public:
+    using Keys = std::vector<std::string, toll::counting_allocator<std::string>>;
+    using Values = std::vector<int, toll::counting_allocator<int>>;
+    void add(const std::string& key) {
+        keys_.push_back(key);
+        values_.push_back(1);
+    }
+    [[nodiscard]] const Keys& keys() const noexcept { return keys_; }
+    [[nodiscard]] const Values& values() const noexcept { return values_; }
+
+private:
+    Keys keys_;
+    Values values_;
+};
+
+TEST_CASE("of a map with two sequences the calls of both are counted") {
+    struct Holder : Held<FlatStandIn> {
+        void add(const std::string& key) { container_.add(key); }
+    } holder;
+    CHECK(holder.allocator_calls() == 0);
+    for (const char* key : {"a", "b", "c"}) { holder.add(key); }  // each grows to 1, 2 and 4
+    CHECK(holder.allocator_calls() == 6);
+}
+
 TEST_CASE("the document's pool gives back what it got, and hands a block out once") {
     std::map<int, int, std::less<>, document_pool_allocator<std::pair<const int, int>>> map;
     auto allocator = map.get_allocator();

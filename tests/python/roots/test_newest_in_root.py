@@ -35,6 +35,7 @@ ONLY_THERE = (
     "tasks/matmul/taskflow",
     "tasks/skynet/taskflow",
     "frameworks/cachecalc/taskflow",
+    "containers/count_words/std_flat_map",
     "containers/map_lookup/std_flat_map",
     "containers/map_insert/std_flat_map",
     "containers/map_erase/std_flat_map",
