@@ -28,17 +28,14 @@ constexpr asio::use_awaitable_t<Executor> use_awaitable;
 using toll::socket::adopted;
 using toll::socket::Message;
 
-Coroutine<Message> read_from(Socket& socket) {
-    Message message;  // NOLINT(*-member-init) all of it is read
-    co_await asio::async_read(socket, asio::buffer(message), use_awaitable);
-    co_return message;
-}
-
-/// Until the client has closed.
+/// Until the client has closed. Reads stand in the loops: a function for them would be a coroutine more for
+/// each message.
 Coroutine<void> serve(Socket socket) {
     try {
         for (;;) {
-            const Message answer = toll::socket::answer_to(co_await read_from(socket));
+            Message request;  // NOLINT(*-member-init) all of it is read
+            co_await asio::async_read(socket, asio::buffer(request), use_awaitable);
+            const Message answer = toll::socket::answer_to(request);
             co_await asio::async_write(socket, asio::buffer(answer), use_awaitable);
         }
     } catch (const boost::system::system_error& error) {
@@ -51,7 +48,9 @@ Coroutine<std::uint64_t> ask(Socket& socket, toll::Share share) {
     for (std::uint64_t number = share.first; number < share.first + share.count; ++number) {
         const Message request = toll::socket::request(number);
         co_await asio::async_write(socket, asio::buffer(request), use_awaitable);
-        sum += toll::socket::checked(co_await read_from(socket), number);
+        Message answer;  // NOLINT(*-member-init) all of it is read
+        co_await asio::async_read(socket, asio::buffer(answer), use_awaitable);
+        sum += toll::socket::checked(answer, number);
     }
     co_return sum;
 }

@@ -1,0 +1,6 @@
+#include "asio_channel.hpp"
+
+using toll::channel::asio::Tries;
+
+TOLL_CONTENDER(channel, boost_asio_concurrent_channel_async_only,
+               toll::channel::asio::ConcurrentChannel<Tries::none>);
