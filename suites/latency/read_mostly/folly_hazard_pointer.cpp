@@ -44,10 +44,14 @@ public:
 
 private:
     void update() {
+        replaced()->retire();
+    }  // which may free others', a thousand at a time: not under the lock
+
+    Node* replaced() {
         const std::scoped_lock one_writer{writers_};
         Node* const old = node_.load(std::memory_order_relaxed);
         node_.store(new Node(old->record.next()), std::memory_order_release);
-        old->retire();
+        return old;
     }
 
     std::atomic<Node*> node_{new Node(toll::read_mostly::Record{})};

@@ -46,7 +46,8 @@ private:
     std::atomic<std::uint64_t> count_{0};
 };
 
-/// A counter that carries a version, as lists without locks do: one compare-exchange of 16 bytes.
+/// A counter that carries a version, as lists without locks do: a load and a compare-exchange of 16 bytes, by
+/// libatomic where the compiler calls it. Such lists may load the halves one by one.
 class SixteenBytes {
 public:
     std::uint64_t draw(std::uint64_t goal) {
