@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -250,17 +251,59 @@ def test_what_setup_brings_is_on_offer(machine: Path, monkeypatch: pytest.Monkey
     assert set(wanted) >= {"lld-19", "llvm-19"}
 
 
-@pytest.mark.parametrize(("whole", "brought"), [(("19",), "19"), (("19", "22"), "22"), ((), "")])
+# As Debian 12's libc++ 22: headers of one version beside the library of another.
+WITHOUT_ITS_LIBRARY = """case "$*" in *-stdlib=libc++*)
+  for word; do case "$word" in *.cpp)
+    /usr/bin/grep -q notify_all "$word" && echo "undefined reference to notify" && exit 1;; esac; done;;
+esac; true"""
+
+
+@pytest.mark.parametrize(
+    ("whole", "there", "brought"),
+    [
+        (("19",), (), "19"),
+        (("19", "22"), (), "22"),
+        ((), (), ""),
+        (("19",), ("22",), "19"),
+        (("19", "22"), ("19",), "19"),
+    ],
+)
 def test_setup_brings_the_newest_libcxx_that_programs_can_load(
-    machine: Path, monkeypatch: pytest.MonkeyPatch, whole: Sequence[str], brought: str
+    machine: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    whole: Sequence[str],
+    there: Sequence[str],
+    brought: str,
 ) -> None:
     """Debian 12 offers libc++-22-dev, and no libc++1-22: programs loaded libc++1-19 and did not link."""
-    for version in ("19", "22"):
-        put_compiler(machine, f"clang++-{version}")
+    put_compiler(machine, "clang++-19", "echo 19.1.7; exit; true")
+    put_compiler(machine, "clang++-22", WITHOUT_ITS_LIBRARY if "22" in there else "echo 22.1.8; exit; true")
     headers = [f"libc++{part}-{version}-dev" for part in ("", "abi") for version in ("19", "22")]
     known = (*headers, *(f"libc++1-{version}" for version in whole))
-    monkeypatch.setattr(compilers, "candidates", lambda pattern: known)
-    monkeypatch.setattr(packages.Need, "found", lambda need: None)
+    monkeypatch.setattr(
+        compilers, "candidates", lambda pattern: [name for name in known if re.fullmatch(pattern, name)]
+    )
+    monkeypatch.setattr(packages, "_apt_knows", lambda name: True)
+    monkeypatch.setattr(
+        packages.Need, "found", lambda need: "here" if need.name in [f"libc++-{v}" for v in there] else None
+    )
+    works = monkeypatch.setattr if "19" in there else (lambda *_: None)
+    works(compilers, "_has_libcxx", lambda compiler: compiler.version in there)
     wanted = {package for need in compilers.needs() for package in need.packages}
     named = {f"libc++-{brought}-dev", f"libc++abi-{brought}-dev", f"libc++1-{brought}"} if brought else set()
     assert {package for package in wanted if package.startswith("libc++")} == named
+
+
+def test_headers_without_their_library_are_no_libcxx_and_the_one_that_mends_it_is_named(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_compiler(machine, "clang++-19", "echo 19.1.7; exit; true")
+    put_compiler(machine, "clang++-22", WITHOUT_ITS_LIBRARY)
+    known = ("libc++-19-dev", "libc++abi-19-dev", "libc++1-19", "libc++-22-dev", "libc++abi-22-dev")
+    monkeypatch.setattr(
+        compilers, "candidates", lambda pattern: [name for name in known if re.fullmatch(pattern, name)]
+    )
+    monkeypatch.setattr(packages, "_apt_knows", lambda name: True)
+    found = environments.located(environments.named("clang-22-libc++"))
+    assert "undefined reference to notify" in found.unavailable
+    assert "libc++-19-dev libc++abi-19-dev libc++1-19" in found.unavailable

@@ -190,16 +190,28 @@ def needs() -> tuple[Need, ...]:
 def _supplements() -> list[Need]:
     """Linkers for link-time optimization, libraries for 32-bit programs, libc++.
 
-    Debian's libc++ packages of different versions exclude each other: one that is there stays, else it is
-    that of the newest compiler which has a whole one on offer.
+    Debian's libc++ packages of different versions exclude each other: one that works stays, else it is that
+    of the newest compiler which has a whole one on offer.
     """
     found: list[Need | None] = []
     for compiler in installed():
         parts = taken_apart(compiler.name)
         found += [_lto_need(parts), _m32_need(parts)]
-    libraries = [_libcxx_need(compiler.version) for compiler in installed() if compiler.family == "clang"]
-    found += [need for need in libraries if need.found()] or list(filter(_on_offer, libraries))[-1:]
+    clangs = [compiler for compiler in installed() if compiler.family == "clang"]
+    found += [_libcxx_need(one.version) for one in clangs if _has_libcxx(one)] or [_whole_libcxx()]
     return [need for need in found if need is not None and (need.found() or _on_offer(need))]
+
+
+def _has_libcxx(compiler: Compiler) -> bool:
+    """Its own one, and not the headers alone."""
+    there = _libcxx_need(compiler.version).found()
+    return bool(there) and not _one(f"{compiler.name}-{LIBCXX}").unavailable
+
+
+def _whole_libcxx() -> Need | None:
+    """That of the newest compiler here whose packages are all on offer."""
+    needs = [_libcxx_need(compiler.version) for compiler in installed() if compiler.family == "clang"]
+    return next(filter(_on_offer, reversed(needs)), None)
 
 
 def _on_offer(need: Need) -> bool:
@@ -281,8 +293,8 @@ def _why_not(parts: Parts, answer: Probe) -> str:
         return f"{answer.reason}{_next(_lto_need(parts))}"
     if parts.uses_libcxx and "hardening" not in answer.reason:
         need = _libcxx_need(parts.version)
-        mended = _next(need) if _on_offer(need) else ""
-        return f"libc++ does not work with {parts.base}: {answer.reason}{mended}"
+        mends = need if _on_offer(need) else _whole_libcxx()
+        return f"libc++ does not work with {parts.base}: {answer.reason}{_next(mends)}"
     return answer.reason
 
 
@@ -299,8 +311,8 @@ def _need(family: str, version: str) -> Need:
 
 
 def _libcxx_need(version: str) -> Need:
-    """With the library that programs load: Debian 12's libc++-22-dev leaves that at version 19, with which what
-    waits on an atomic does not link.
+    """With the library that programs load: Debian 12's libc++-22-dev leaves that at version 19, with which
+    what waits on an atomic does not link.
     """
     packages = (
         (f"libc++-{version}-dev", f"libc++abi-{version}-dev", f"libc++1-{version}")
