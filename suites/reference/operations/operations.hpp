@@ -108,7 +108,7 @@ public:
     }
 
 private:
-    int number_ = 0;
+    unsigned number_ = 0;  // wraps where a process makes more than it can tell
 };
 
 /// std::sort of 512 integers in random order, each time the same ones.
