@@ -43,9 +43,8 @@ public:
     }
 
 private:
-    void update() {
-        replaced()->retire();
-    }  // which may free others', a thousand at a time: not under the lock
+    /// Not under the lock: it may free others', a thousand at a time.
+    void update() { replaced()->retire(); }
 
     Node* replaced() {
         const std::scoped_lock one_writer{writers_};
