@@ -144,7 +144,7 @@ def _what_it_takes(evidence: Evidence, least: str) -> str:
 def of_shapes(verdict: Verdict, shapes: Shapes, whose: str) -> str:
     """Where mean or tail differ otherwise than the medians do; `whose` launches are the other ones."""
     mean, tail = _change(shapes.mean_ratio), _change(shapes.tail_ratio)
-    told = f"their mean changed by {mean}, their slowest tenth by {tail}"
+    told = f"the mean changed by {mean}, the slowest tenth by {tail}"
     if verdict is Verdict.NO_DIFFERENCE:
         return (
             f" of medians, but some of its launches are not like {whose}: {told};"
