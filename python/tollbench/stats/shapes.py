@@ -8,8 +8,9 @@ was spent that is as exact; where the median's signs ended it as no difference, 
 that goes with them lies nearer to none.
 
 Sources: randomisation tests for pairs, Fisher (1935), Pitman (1937). The share of all coins that make a sum
-as large as the one that was seen is not counted but bounded, by exp(-t ** 2 / 2) on either side, t being the
-sum over the root of the sum of squares (Hoeffding 1963, theorem 2): some pairs more, and no drawing.
+as large as the one that was seen is counted for few pairs. For many it is bounded, by exp(-t ** 2 / 2) on
+either side, t being the sum over the root of the sum of squares (Hoeffding 1963, theorem 2): no drawing, and
+some pairs more than by a count. Of 13 pairs that all differ alike the bound says 0.003 and the count 0.0002.
 Discordant pairs: McNemar (1947).
 """
 
@@ -19,10 +20,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 TAIL = 0.9  # the quantile of all launches beyond which one is slow
 FEWEST_PAIRS = 10  # of fewer a tenth is nothing
+MOST_COUNTED = 16  # pairs: 65,536 ways to throw their coins, a millisecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +55,26 @@ def shapes_of(first: ArrayLike, second: ArrayLike) -> Shapes | None:
         return None
     from scipy.special import bdtr  # late: it takes longer to import than to use
 
-    differences = b - a
-    scale = math.sqrt(float(differences @ differences))
-    standard = float(differences.sum()) / scale if scale > 0.0 else 0.0
     limit = float(np.quantile(np.concatenate([a, b]), TAIL))  # the same whichever way round the pairs are
     slow_first, slow_second = int(np.sum((a > limit) & (b <= limit))), int(np.sum((b > limit) & (a <= limit)))
     discordant = slow_first + slow_second
     return Shapes(
         float(b.mean() / a.mean()),
-        min(1.0, 2.0 * math.exp(-(standard**2) / 2.0)),
+        _chance_of_sum(b - a),
         float(np.quantile(b, TAIL) / np.quantile(a, TAIL)),
         min(1.0, 2.0 * float(bdtr(min(slow_first, slow_second), discordant, 0.5))),
     )
+
+
+def _chance_of_sum(differences: NDArray[np.float64]) -> float:
+    """The share of all coins that make a sum as far from none, or a bound above it."""
+    seen = abs(float(differences.sum()))
+    if differences.size <= MOST_COUNTED:
+        sums = np.zeros(1)
+        for difference in np.abs(differences):
+            sums = np.concatenate([sums + difference, sums - difference])
+        rounding = 1e-12 * float(np.abs(differences).sum())
+        return float(np.mean(np.abs(sums) >= seen - rounding))
+    scale = math.sqrt(float(differences @ differences))
+    standard = seen / scale if scale > 0.0 else 0.0
+    return min(1.0, 2.0 * math.exp(-(standard**2) / 2.0))
