@@ -1,7 +1,7 @@
 #include "both.hpp"
+#include "ring.hpp"
 #include "shared_memory.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <memory>
@@ -40,7 +40,9 @@ namespace {
 template <std::size_t size>
 struct Piece {
     std::array<std::byte, size> bytes;
-    explicit Piece(std::span<const std::byte> part) noexcept { std::ranges::copy(part, bytes.begin()); }
+    explicit Piece(std::span<const std::byte> part) noexcept {
+        toll::ipc::copy_bytes(bytes.data(), part.data(), part.size());
+    }
 };
 
 /// Two queues with as many places as they will ever have.
@@ -106,7 +108,7 @@ public:
             toll::ipc::in_parts(message, sizeof(P), [&](std::span<std::byte> part) {
                 P* place = nullptr;
                 while ((place = queue.peek()) == nullptr) { channel_.plan_.relax(); }
-                std::copy_n(place->bytes.begin(), part.size(), part.begin());
+                toll::ipc::copy_bytes(part.data(), place->bytes.data(), part.size());
                 queue.pop();
             });
         }
