@@ -67,7 +67,7 @@ def shapes_of(first: ArrayLike, second: ArrayLike) -> Shapes | None:
 
 
 def _chance_of_sum(differences: NDArray[np.float64]) -> float:
-    """The share of all coins that make a sum as far from none, or a bound above it."""
+    """The share of all coins that make a sum as far from none, or a bound above it; shape (pairs,)."""
     seen = abs(float(differences.sum()))
     if differences.size <= MOST_COUNTED:
         sums = np.zeros(1)

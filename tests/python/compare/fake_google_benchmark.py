@@ -8,7 +8,7 @@ iterations by its source; greets: prints a line before anything else; waits: has
 repetition; nan=A, inf=A: what that one takes; alarm, cont: handles SIGALRM, SIGCONT;
 threads=N; sleeps: has hardly any CPU time; works: takes as many ms of it; starts=S: seconds until it begins;
 log=FILE: where each launch's filter is added; long=A,B: take longer=N times as long; bursts=F: every third
-repetition takes F times as long.
+repetition takes F times as long; alike: all repetitions of a launch have one noise.
 """
 
 import json
@@ -63,6 +63,7 @@ if not is_new and not re.fullmatch(r"[\d.e-]+", min_time):
 if "write" in words:
     Path("left_behind.txt").write_text("x")
 rows = []
+alike = random.gauss(1.0, 0.004) if "alike" in words else None
 for name in names:
     if words.get("crash") == name:
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -72,7 +73,7 @@ for name in names:
         ends = time.process_time() + float(words.get("works", 0)) / 1e3
         while time.process_time() < ends:
             pass
-        taken = 100.0 * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
+        taken = 100.0 * float(words.get("slow", 1)) * (alike or random.gauss(1.0, 0.004))
         if name in words.get("long", "").split(","):
             taken *= float(words["longer"])
         if index % 3 == 2:
