@@ -17,7 +17,7 @@ from tollbench.compare import (
     Side,
     Verdict,
 )
-from tollbench.compare.adapters.go_test import GoTest, failing_in, skipped_in
+from tollbench.compare.adapters.go_test import GoTest, allocates, failing_in, skipped_in
 
 # Its bytes hold what tells a Go test binary. Sub-benchmarks, GOMAXPROCS behind names, one that is skipped.
 FAKE = r"""#!/usr/bin/env -S python3 -ES
@@ -220,6 +220,16 @@ BenchmarkD
 """
     found = {"BenchmarkA": "b_test.go:1: no file", "BenchmarkB": "b_test.go:2: no network", "BenchmarkC": ""}
     assert skipped_in(text) == found
+
+
+def test_what_allocates_does_so_in_each_repetition() -> None:
+    lines = "BenchmarkA-2 {} 61 ns/op {} B/op 0 allocs/op\n"
+    other = "BenchmarkB-2 9 61 ns/op 16 B/op\n"
+    # Go's runtime allocated 9 kB while a repetition that a neighbour cut short ran 100 times.
+    cut_short = [lines.format(100, 93), lines.format(32768, 0), lines.format(32768, 0)]
+    assert not allocates(other + "".join(cut_short), "BenchmarkA")
+    assert allocates("".join(lines.format(100, 16) for _ in range(3)), "BenchmarkA")
+    assert not allocates("BenchmarkA-2 100 61 ns/op\n", "BenchmarkA")
 
 
 REAL = """package example
