@@ -4,16 +4,19 @@
 
 namespace toll::skynet {
 
-/// One task a node. libgomp runs a task at once, in its parent, while more than 64 a thread wait; libomp does
-/// so where its queue is full.
+/// Nine children are tasks, and the last one is run by its parent, which would have to wait otherwise.
+/// libgomp runs a task at once, in its parent, while more than 64 a thread wait; libomp does so where its
+/// queue is full.
 struct OpenMpSum {
     static std::uint64_t of(Subtree node) {
         if (node.is_leaf()) { return node.ordinal; }
         Sums sums{};
-        for (std::uint64_t i = 0; i < sums.size(); ++i) {
+        constexpr std::uint64_t last = children - 1;
+        for (std::uint64_t i = 0; i < last; ++i) {
 #pragma omp task default(none) shared(sums) firstprivate(node, i)
             sums[i] = of(node.child(i));
         }
+        sums[last] = of(node.child(last));
 #pragma omp taskwait
         return total(sums);
     }
@@ -25,7 +28,8 @@ struct CountedOpenMpSum {
     static std::uint64_t of(Subtree node) {
         if (node.is_leaf()) { return node.ordinal; }
         Sums sums{};
-        for (std::uint64_t i = 0; i < sums.size(); ++i) {
+        constexpr std::uint64_t last = children - 1;
+        for (std::uint64_t i = 0; i < last; ++i) {
             census.made();
             spawning = &sums;
 #pragma omp task default(none) shared(sums, census) firstprivate(node, i)
@@ -37,6 +41,8 @@ struct CountedOpenMpSum {
             }
             spawning = nullptr;
         }
+        census.ran_inline();
+        sums[last] = of(node.child(last));
 #pragma omp taskwait
         return total(sums);
     }
