@@ -148,7 +148,7 @@ public:
                         {"pairs", pairs_.said()},
                         {"round_trips_per_sample", round_trips},
                         {"coordinator", "asleep in the kernel while pairs are measured"},
-                        {"waits", sleeps<C> ? "sleeps in the kernel" : "spins"}};
+                        {"waits", sleeps<C> ? "polls, then may sleep in the kernel" : "spins"}};
         if (!cpus_.refused.empty()) { footing.set({"left_out", cpus_.refused}); }
         return footing;
     }
@@ -157,7 +157,9 @@ private:
     /// Fewer would make tying the threads the greater part of a visit.
     static constexpr std::size_t fewest_samples = 16;
     static constexpr std::size_t most_visits = 4096;
-    static constexpr unsigned warm_up_passes = sleeps<C> ? 8 : 64;
+    static constexpr unsigned warm_up_passes = sleeps<C> ? 4 : 32;
+    /// Before the warm-up and behind the last sample, none of them timed.
+    static constexpr unsigned watched_passes = sleeps<C> ? 4 : 32;
 
     struct Visit {
         Pair pair;
@@ -170,7 +172,9 @@ private:
     /// On a line of its own.
     struct alignas(line_bytes) Arrival {
         std::atomic<std::size_t> visits{0};
-        std::uint64_t passes = 0;  ///< of this visit; published by the next arrival
+        std::atomic<std::uint64_t> asked{
+            0};                ///< for the turn, in this visit's watched passes: which pass it is
+        bool in_turn = false;  ///< in this visit; published by the next arrival
     };
 
     void plan(std::span<float> nanoseconds) {
@@ -186,24 +190,50 @@ private:
         }
     }
 
-    /// One side's part in one visit; whether the two agree on how often the turn changed hands.
+    /// One side's part in one visit; whether the two had the turn one after the other.
     bool attend(unsigned side, std::size_t number, std::byte* page, const Clock& clock) {
         const Visit& visit = visits_[number];
         pin_this_thread(side == 0 ? visit.pair.from : visit.pair.to);
         C* const channel = reinterpret_cast<C*>(page + visit.offset);
         if (side == 1) { std::construct_at(channel); }
+        arrived_[side].asked.store(0, std::memory_order_relaxed);
         meet(side, 2 * number + 1);
-        const std::uint64_t passes = warm_up_passes + round_trips * visit.samples.size();
-        arrived_[side].passes = side == 0 ? lead(*channel, visit.samples, clock) : follow(*channel, passes);
+        const std::uint64_t timed = round_trips * visit.samples.size();
+        bool in_turn = watched(*channel, side, 0);
+        for (unsigned pass = 0; pass < warm_up_passes; ++pass) { channel->pass(static_cast<int>(side)); }
+        if (side == 0) {
+            lead(*channel, visit.samples, clock);
+        } else {
+            for (std::uint64_t pass = 0; pass < timed; ++pass) { channel->pass(1); }
+        }
+        in_turn = watched(*channel, side, watched_passes + warm_up_passes + timed) && in_turn;
+        arrived_[side].in_turn = in_turn;
         latency::check_still_on(side == 0 ? visit.pair.from : visit.pair.to);
         meet(side, 2 * number + 2);
         if (side == 1) { std::destroy_at(channel); }
-        return arrived_[0].passes == passes && arrived_[1].passes == passes;
+        return arrived_[0].in_turn && arrived_[1].in_turn;
     }
 
-    static std::uint64_t lead(C& channel, std::span<float> samples, const Clock& clock) {
-        std::uint64_t passes = 0;
-        for (; passes < warm_up_passes; ++passes) { channel.pass(0); }
+    /// Passes of which each is written down before it is made; whether the other side had asked for the turn
+    /// before this one got it, as often as it must have. A channel that waits for nobody is found so, and so
+    /// is a side that got ahead while it was timed, `done` passes before. What the other side wrote is seen
+    /// here because the turn came from there.
+    bool watched(C& channel, unsigned side, std::uint64_t done) {
+        bool in_turn = true;
+        for (std::uint64_t pass = done + 1; pass <= done + watched_passes; ++pass) {
+            arrived_[side].asked.store(pass, std::memory_order_relaxed);
+            channel.pass(static_cast<int>(side));
+            // Side 0 has the first turn; where a pass is a round trip, it is back from the other side's.
+            const std::uint64_t before = side == 0 && !timed_alone<C> ? pass - 1 : pass;
+            // The first of these has nothing but unwatched ones before it.
+            if (pass > done + 1 || before == pass) {
+                in_turn = arrived_[1 - side].asked.load(std::memory_order_relaxed) >= before && in_turn;
+            }
+        }
+        return in_turn;
+    }
+
+    static void lead(C& channel, std::span<float> samples, const Clock& clock) {
         if constexpr (timed_alone<C>) {
             for (float& sample : samples) {
                 const Ticks before = clock.start();
@@ -219,13 +249,6 @@ private:
                 before = now;
             }
         }
-        return passes + round_trips * samples.size();
-    }
-
-    static std::uint64_t follow(C& channel, std::uint64_t wanted) {
-        std::uint64_t passes = 0;
-        for (; passes < wanted; ++passes) { channel.pass(1); }
-        return passes;
     }
 
     /// Returns once both sides are at this point of the list.

@@ -61,6 +61,19 @@ struct Moved {
     static inline bool move = false;  // read and written by the answering side while pairs are measured
 };
 
+/// From some pass of a visit on nobody waits any more.
+template <int FROM>
+struct NoWaiting {
+    std::atomic<int> turn{0};
+    std::atomic<bool> no_waiting{false};
+    int passed = 0;  // by side 0
+    void pass(int side) {
+        if (side == 0 && passed++ == FROM) { no_waiting = true; }
+        while (turn.load(std::memory_order_acquire) != side && !no_waiting) { toll::cpu_relax(); }
+        turn.store(1 - side, std::memory_order_release);
+    }
+};
+
 toll::Arguments arguments(std::string_view pairs) {
     static const auto parameters = c2c::Workload<Watched>::parameters();
     const std::string word = "pairs=" + std::string(pairs);
@@ -220,6 +233,15 @@ TEST_CASE("a side that fails takes the other one with it, and its own reason is 
     for (int again = 0; again < 300; ++again) {  // both sides give up at about the same time
         CHECK_THROWS_WITH_AS(workload.sample(samples, clock), "no channel", toll::Unsupported);
     }
+}
+
+TEST_CASE_TEMPLATE("who gets the turn before the other side had it has a wrong answer", T, NoWaiting<0>,
+                   NoWaiting<100>) {
+    if (!enough_cpus()) { return; }
+    const toll::Clock clock = toll::Clock::system();
+    c2c::Workload<T> workload(arguments("auto"));
+    std::vector<float> samples(1000);
+    CHECK(workload.sample(samples, clock) < workload.expected(samples.size()));
 }
 
 TEST_CASE("times of a CPU that was taken away meanwhile are no times of it") {
