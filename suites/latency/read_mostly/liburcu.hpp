@@ -91,11 +91,16 @@ public:
     }
 
 private:
+    /// What was replaced is queued after the lock, as Folly's rows do: any thread may, and other writers need
+    /// not wait for it.
     void update() {
+        Flavour::call(replaced(), [](Head* head) { delete static_cast<Node*>(head); });
+    }
+    Node* replaced() {
         const std::scoped_lock one_writer{writers_};
         Node* const old = node_.load(std::memory_order_relaxed);
         node_.store(new Node(old->record.next()), std::memory_order_release);
-        Flavour::call(old, [](Head* head) { delete static_cast<Node*>(head); });
+        return old;
     }
 
     std::atomic<Node*> node_{new Node(Record{})};
