@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.ReentrantLock;
 
 final class Cachecalc {
@@ -37,7 +38,7 @@ final class Cachecalc {
     }
 
     private record Load(int tasks, int threads, Duration pause, long[] waits) implements Toll.State {
-        private void task(Cache cache, int number) {
+        private void task(Cache cache, int number, CountDownLatch left) {
             try {
                 cache.compute();
                 long begin = number % STAMPED_EVERY == 0 ? System.nanoTime() : 0;
@@ -48,20 +49,21 @@ final class Cachecalc {
                 cache.compute();
             } catch (InterruptedException nobodyInterrupts) {
                 throw new IllegalStateException(nobodyInterrupts);
+            } finally {
+                left.countDown();
             }
         }
 
         @Override
         public long run() throws Exception {
             Cache cache = new Cache();
-            Thread[] running = new Thread[tasks];
+            // Joined one by one, the tasks would wake this thread of the system's again and again.
+            CountDownLatch left = new CountDownLatch(tasks);
             for (int i = 0; i < tasks; i++) {
                 int number = i;
-                running[i] = Thread.startVirtualThread(() -> task(cache, number));
+                Thread.startVirtualThread(() -> task(cache, number, left));
             }
-            for (Thread thread : running) {
-                thread.join();
-            }
+            left.await();
             if (!cache.holds(2L * tasks)) {
                 throw new Toll.Failure("wrong_answer", "a key of the map does not hold what its tasks computed");
             }

@@ -49,7 +49,8 @@ final class Channel {
 
         private void produce(ArrayBlockingQueue<Long> queue, int index) {
             try {
-                for (long number = first(index); number < first(index + 1L); number++) {
+                long end = first(index + 1L); // a division, which the compiler cannot take out of the loop over put()
+                for (long number = first(index); number < end; number++) {
                     queue.put(number);
                 }
             } catch (InterruptedException nobodyInterrupts) {

@@ -6,7 +6,7 @@ import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.RecursiveTask;
 
 final class Fib {
-    /** One call. */
+    /** A call that others may make. */
     private static final class Call extends RecursiveTask<Long> {
         private static final long serialVersionUID = 1;
         private final long n;
@@ -17,14 +17,18 @@ final class Fib {
 
         @Override
         protected Long compute() {
-            if (n < 2) {
-                return n;
-            }
-            Call first = new Call(n - 1);
-            first.fork();
-            long second = new Call(n - 2).compute();
-            return first.join() + second;
+            return of(n);
         }
+    }
+
+    private static long of(long n) {
+        if (n < 2) {
+            return n;
+        }
+        Call first = new Call(n - 1);
+        first.fork();
+        long second = of(n - 2);
+        return first.join() + second;
     }
 
     private record Forking(long n, ForkJoinPool pool) implements Toll.State {

@@ -13,6 +13,7 @@ fn from(board: Board, n: usize, placed: usize) -> u64 {
     let (rows, count) = free(&board, n, placed);
     rows[..count]
         .par_iter()
+        .with_max_len(1) // else rayon splits as far as it has threads that look for work, and loops over the rest
         .map(|&row| {
             let mut next = board;
             next[placed] = row;
