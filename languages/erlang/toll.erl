@@ -125,7 +125,7 @@ batch(#{run := Run, expected := One, units := Units} = State, Iterations) ->
     Started = erlang:monotonic_time(nanosecond),
     Sum = repeat(Run, Iterations, 0),
     WallNs = erlang:monotonic_time(nanosecond) - Started,
-    Used = toll_resources:since(Before),
+    Used = toll_resources:since(Before, toll_resources:now()),
     Expected = (Iterations * One) band ?BITS_64,
     Sum =:= Expected orelse fail(wrong_answer, io_lib:format("the sum is ~p instead of ~p", [Sum, Expected])),
     Details = case State of

@@ -1,31 +1,24 @@
 %% What all threads of the process have used so far, and the clock. Erlang does not reach getrusage; the same
 %% numbers are read from /proc, where each thread has its own. The emulator's threads live as long as it does.
 -module(toll_resources).
--export([now/0, since/1, clock/0, memory_bytes/0]).
+-export([now/0, since/2, clock/0, memory_bytes/0]).
 
-%% The CPU time is read last here and first in since(): what the other readings cost is no part of it.
 now() ->
     {ok, Threads} = file:list_dir("/proc/self/task"),
-    Others = others(Threads),
-    Others#{cpu_ns => cpu_ns(Threads)}.
-
-%% What was used since then; the peak stays a peak.
-since(Before) ->
-    {ok, Threads} = file:list_dir("/proc/self/task"),
-    CpuNs = cpu_ns(Threads),
-    After = (others(Threads))#{cpu_ns => CpuNs},
-    maps:map(fun(peak_bytes, Peak) -> Peak;
-                (Name, Count) -> max(0, Count - maps:get(Name, Before))
-             end, After).
-
-others(Threads) ->
     Statuses = [fields("/proc/self/task/" ++ Thread ++ "/status") || Thread <- Threads],
     {MinorFaults, MajorFaults} = faults(),
-    #{voluntary_switches => total(<<"voluntary_ctxt_switches">>, Statuses),
+    #{cpu_ns => cpu_ns(Threads),
+      voluntary_switches => total(<<"voluntary_ctxt_switches">>, Statuses),
       involuntary_switches => total(<<"nonvoluntary_ctxt_switches">>, Statuses),
       minor_faults => MinorFaults,
       major_faults => MajorFaults,
       peak_bytes => 1024 * total(<<"VmHWM">>, [fields("/proc/self/status")])}.
+
+%% The difference; the peak stays a peak.
+since(Before, After) ->
+    maps:map(fun(peak_bytes, Peak) -> Peak;
+                (Name, Count) -> max(0, Count - maps:get(Name, Before))
+             end, After).
 
 %% Nanoseconds on a CPU: the first number of each thread's schedstat. Kernels without it leave milliseconds.
 cpu_ns(Threads) ->
