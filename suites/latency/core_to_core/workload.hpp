@@ -36,7 +36,8 @@ inline constexpr std::size_t page_bytes = 4096;
 inline constexpr std::size_t line_bytes = 128;  // two lines: prefetchers take them in pairs
 
 /// What a contender models: two sides take turns, side 0 has the first.
-///  - `pass(side)` waits until it is `side`'s turn and gives the turn to the other side;
+///  - `pass(side)` waits until it is `side`'s turn and gives the turn to the other side; it releases what was
+///  written before where it gives, and acquires where it gets, by which the turns are proven;
 ///  - `sleeps` (optional): true for a contender that may sleep in the kernel while it waits;
 ///  - `timed_alone` (optional): true where `pass(0)` is a whole round trip, which gives the turn and waits
 ///  until it is back: each is then timed by itself.

@@ -91,8 +91,8 @@ public:
     }
 
 private:
-    /// What was replaced is queued after the lock, as Folly's rows do: any thread may, and other writers need
-    /// not wait for it.
+    /// What was replaced is queued after the lock, as Folly's rows do: any registered thread may, and other
+    /// writers need not wait for it.
     void update() {
         Flavour::call(replaced(), [](Head* head) { delete static_cast<Node*>(head); });
     }
