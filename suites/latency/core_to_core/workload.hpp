@@ -226,8 +226,7 @@ private:
             channel.pass(static_cast<int>(side));
             // Side 0 has the first turn; where a pass is a round trip, it is back from the other side's.
             const std::uint64_t before = side == 0 && !timed_alone<C> ? pass - 1 : pass;
-            // The first of these has nothing but unwatched ones before it.
-            if (pass > done + 1 || before == pass) {
+            if (before > done) {  // else that one was not written down
                 in_turn = arrived_[1 - side].asked.load(std::memory_order_relaxed) >= before && in_turn;
             }
         }
