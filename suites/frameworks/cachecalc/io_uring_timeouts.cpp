@@ -1,12 +1,14 @@
 #include "uring.hpp"
 
 #include <cerrno>
+#include <system_error>
 
 /// One thread and its ring: a timeout of the kernel for each task that waits, handed over when the ring is
 /// full of them or nothing else is left to do.
 struct IoUringTimeouts {
     explicit IoUringTimeouts(const toll::cachecalc::Inputs& inputs)
-        : ring_(inputs, entries), wait_(toll::cachecalc::timespec_of(inputs.wait)) {}
+        : ring_(toll::cachecalc::ring_for(inputs, entries)),
+          wait_(toll::cachecalc::timespec_of(inputs.wait)) {}
 
     void run(toll::cachecalc::Load& load) {
         std::uint64_t waiting = 0;
@@ -27,8 +29,9 @@ struct IoUringTimeouts {
             waiting -= finish(load);
         }
     }
-    static toll::Footing footing() {
-        return {{"waits", "a timeout of the kernel each, asked for 256 at a time; the thread runs others"}};
+    [[nodiscard]] toll::Footing footing() const {
+        return {{"waits", "a timeout of the kernel each, asked for 256 at a time; the thread runs others"},
+                {"completions", ring_.completions()}};
     }
 
 private:
@@ -56,7 +59,7 @@ private:
         return finished;
     }
 
-    toll::cachecalc::Uring ring_;
+    toll::OneThreadRing ring_;
     __kernel_timespec wait_;
 };
 

@@ -3,13 +3,15 @@
 #include <cerrno>
 #include <chrono>
 #include <deque>
+#include <system_error>
 
 /// One thread, its ring, and a queue of the tasks that wait, as event loops over io_uring have one: the
 /// kernel is asked to wait for the first of them alone. All waits are alike, so that a queue is in order.
 struct IoUringTimerQueue {
     using Clock = std::chrono::steady_clock;
 
-    explicit IoUringTimerQueue(const toll::cachecalc::Inputs& inputs) : ring_(inputs, 8) {}
+    explicit IoUringTimerQueue(const toll::cachecalc::Inputs& inputs)
+        : ring_(toll::cachecalc::ring_for(inputs, 8)) {}
 
     void run(toll::cachecalc::Load& load) {
         for (std::uint64_t task = 0; task < load.tasks(); ++task) {
@@ -28,8 +30,9 @@ struct IoUringTimerQueue {
             load.compute();
         }
     }
-    static toll::Footing footing() {
-        return {{"waits", "a queue of the thread's, whose ring waits for the first; the thread runs others"}};
+    [[nodiscard]] toll::Footing footing() const {
+        return {{"waits", "a queue of the thread's, whose ring waits for the first; the thread runs others"},
+                {"completions", ring_.completions()}};
     }
 
 private:
@@ -47,7 +50,7 @@ private:
         }
     }
 
-    toll::cachecalc::Uring ring_;
+    toll::OneThreadRing ring_;
     std::deque<Waiting> waiting_;
 };
 
