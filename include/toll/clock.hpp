@@ -84,6 +84,8 @@ public:
     /// What it was at the last measurement, or is now where 50 times as long has passed as that takes. Any
     /// thread may ask.
     [[nodiscard]] double overhead_lately_ns() const noexcept;
+    /// What it is now, where the calling thread runs; takes some 10 us. Any thread may ask.
+    [[nodiscard]] double overhead_now_ns() const noexcept;
     [[nodiscard]] double frequency_hz() const noexcept { return 1e9 / ns_per_tick_; }
     [[nodiscard]] double ns_per_tick() const noexcept { return ns_per_tick_; }
     /// Why the processor's counter is not used; empty where it is.
@@ -112,8 +114,6 @@ private:
         std::atomic<double> ns = 0;
         std::atomic<Ticks> until = 0;  // that holds
     };
-
-    [[nodiscard]] double overhead_now_ns() const noexcept;
 
 #if defined(__aarch64__)
     [[gnu::always_inline]] static Ticks read_cntvct() noexcept {

@@ -87,8 +87,11 @@ private:
         std::uint64_t drawn = 0;
     };
 
+    /// Each thread takes off what its own clock reads around nothing while the others are at work: before
+    /// the threads began it may have been less by the whole time of an increment (Clock::measure_overhead).
     static std::uint64_t draw_all(C& counter, std::uint64_t goal, const Clock& clock,
                                   std::vector<float>& times) {
+        const double overhead_ns = clock.overhead_now_ns();
         std::uint64_t drawn = 0;
         for (;;) {
             const Ticks from = clock.start();
@@ -96,7 +99,7 @@ private:
             const Ticks to = clock.stop();
             if (number >= goal) { return drawn; }
             if (drawn == goal) { return drawn + 1; }  // a number came twice
-            times[drawn++] = static_cast<float>(clock.elapsed_ns(from, to));
+            times[drawn++] = static_cast<float>(std::max(clock.raw_ns(from, to) - overhead_ns, 0.0));
         }
     }
 

@@ -17,9 +17,10 @@
 
 namespace toll::contended_round {
 
-/// A sample is a round: its threads stand ready, wait for one signal, and each adds `increments` times. It
-/// runs from the signal to the last thread's end, and is told per increment of one thread, whatever the
-/// others did meanwhile: how far the threads overlap is the scheduler's affair, and part of the question.
+/// A sample is a round: its threads have all begun, wait for one signal or are about to, and each adds
+/// `increments` times. It runs from the signal until who gave it has returned from its wait for the last
+/// thread's end, its own waking included, and is told per increment of one thread, whatever the others did
+/// meanwhile: how far the threads overlap is the scheduler's affair, and part of the question.
 template <contention::AddsAsAsked C>
 class Workload {
 public:
@@ -67,13 +68,20 @@ private:
         std::latch ended(threads_);
         std::vector<std::jthread> threads;
         threads.reserve(threads_);
-        for (unsigned number = 0; number < threads_; ++number) {
-            threads.emplace_back([&] {
-                ready.arrive_and_wait();
-                begin.wait(false);
-                counter.add(increments_);
-                ended.count_down();
-            });
+        const auto take_part = [&] {
+            ready.arrive_and_wait();
+            begin.wait(false);
+            counter.add(increments_);
+            ended.count_down();
+        };
+        try {
+            while (threads.size() < threads_) { threads.emplace_back(take_part); }
+        } catch (...) {
+            // Those that were made are joined on the way out, and wait for the others and the signal.
+            begin.test_and_set();
+            begin.notify_all();
+            ready.count_down(threads_ - static_cast<std::ptrdiff_t>(threads.size()));
+            throw;
         }
         ready.wait();
         const Ticks from = clock.start();

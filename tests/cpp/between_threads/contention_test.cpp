@@ -7,18 +7,41 @@
 
 #include <doctest/doctest.h>
 
+#include <dlfcn.h>
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 namespace {
 
 namespace contention = toll::contention;
+
+constexpr int any_number = -1;
+/// How many threads the kernel has left for this process.
+std::atomic<int> until_no_thread_is_made{any_number};
+
+}  // namespace
+
+/// Stands before the C library's, as where a container's limit of threads is reached (pids.max).
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) noexcept {
+    if (until_no_thread_is_made == 0) { return EAGAIN; }
+    if (until_no_thread_is_made > 0) { --until_no_thread_is_made; }
+    static const auto theirs =
+        reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
+    return theirs(thread, attributes, start, argument);
+}
+
+namespace {
 
 /// Reads and writes apart: increments get lost, without a data race. The first of two threads to read waits
 /// until the other one has read the same, so that this takes no luck.
@@ -276,6 +299,33 @@ TEST_CASE_TEMPLATE("each increment has a time of its own, whoever made it", C, c
     }
 }
 
+/// An increment that takes 30 ticks.
+class Taking30 {
+public:
+    std::uint64_t draw(std::uint64_t goal) {
+        clock->advance(30);
+        return counter_.draw(goal);
+    }
+    [[nodiscard]] std::uint64_t count() const { return counter_.count(); }
+    static inline toll::FakeClock* clock = nullptr;
+
+private:
+    contention::CompareExchange counter_;
+};
+
+TEST_CASE("an increment's time is without the clock's own, as that is while threads are at work") {
+    using Workload = toll::contended_increment::Workload<Taking30>;
+    const auto parameters = Workload::parameters();
+    const std::array<std::string_view, 1> words{"threads=1"};
+    Workload workload(toll::Arguments(parameters, words));
+    toll::FakeClock clock(1, 10);
+    clock.read_in(16);  // from now on somebody works on the core's other hardware thread
+    Taking30::clock = &clock;
+    std::array<float, 20> nanoseconds{};
+    CHECK(workload.sample(nanoseconds, clock) == nanoseconds.size());
+    CHECK(std::ranges::all_of(nanoseconds, [](float entry) { return entry == 30; }));
+}
+
 /// Of equal counts, one less than it was told.
 class OneShort {
 public:
@@ -315,6 +365,17 @@ TEST_CASE("a round that lost an increment has another answer") {
     std::array<float, 3> nanoseconds{};
     const auto [found, expected] = rounds<OneShort>(2, nanoseconds);
     CHECK(found == expected - nanoseconds.size());
+}
+
+TEST_CASE("a round for which a thread is missing says so, and waits for nobody") {
+    std::array<float, 3> nanoseconds{};
+    for (const int made : {0, 1, 2}) {
+        CAPTURE(made);
+        until_no_thread_is_made = made;
+        CHECK_THROWS_AS(rounds<contention::FetchAddAsAsked>(3, nanoseconds), std::system_error);
+    }
+    until_no_thread_is_made = any_number;
+    CHECK(rounds<contention::FetchAddAsAsked>(3, nanoseconds).first == 900);
 }
 
 TEST_CASE("a counter that loses increments has no samples") {
