@@ -54,6 +54,13 @@ void arm(S& signal) {
     if constexpr (requires { signal.arm(); }) { signal.arm(); }
 }
 
+/// Ends the process where a signal cannot be raised: who waits for it sleeps for good, and nobody could join
+/// that thread.
+template <Signal S>
+void raise(S& signal) noexcept {
+    signal.raise();
+}
+
 template <Signal S>
 void disarm(S& signal) {
     if constexpr (requires { signal.disarm(); }) { signal.disarm(); }
@@ -218,7 +225,7 @@ private:
         message_ = number_;
         drain_stores();
         const auto raised = clock_->start();
-        there_.raise();
+        raise(there_);
         await(returned_);
         entry = between(raised, peer_at_, 1);
         return still_waiting && peer_read_ == number_ ? 1 : 0;
@@ -227,7 +234,7 @@ private:
     Checksum sample_hot(float& entry) {
         begin_turn();
         message_ = number_;
-        there_.raise();
+        raise(there_);
         going_.store(number_, std::memory_order_release);
         back_.wait();
         const auto returned = clock_->stop();
@@ -270,7 +277,7 @@ private:
 
     /// After a failure, so that the destructor can join it.
     void let_peer_go() {
-        there_.raise();
+        raise(there_);
         await(returned_);
     }
 
@@ -332,7 +339,7 @@ private:
         // such store misses the cache, and the raise would be seen only after them.
         drain_stores();
         const Ticks raised = clock_->start();
-        back_.raise();
+        raise(back_);
         peer_at_ = raised;
     }
 

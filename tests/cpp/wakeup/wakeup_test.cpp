@@ -4,10 +4,13 @@
 
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <future>
 #include <initializer_list>
@@ -15,6 +18,7 @@
 #include <map>
 #include <optional>
 #include <semaphore>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -132,6 +136,11 @@ struct Hasty {
     static void wait() {}
 };
 
+/// Cannot be raised, as a pipe whose descriptor somebody closed.
+struct Unraisable : Semaphore {
+    static void raise() { throw std::runtime_error("cannot be raised"); }
+};
+
 /// A clock that shows more on one CPU than on the others.
 class SkewedClock : public toll::Clock {
 public:
@@ -206,6 +215,25 @@ std::string restricted() {
 }
 
 }  // namespace
+
+TEST_CASE("a signal that cannot be raised ends the process, whose waiter sleeps for good") {
+    for (const std::string_view mode : {"mode=parked", "mode=hot", "mode=announced"}) {
+        CAPTURE(mode);
+        const pid_t child = ::fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            ::close(STDERR_FILENO);      // what std::terminate says of it
+            ::signal(SIGABRT, SIG_DFL);  // not doctest's report
+            ::alarm(30);
+            measured<Unraisable>({mode});
+            ::_exit(0);
+        }
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        CHECK(WIFSIGNALED(status));
+        CHECK(WTERMSIG(status) == SIGABRT);
+    }
+}
 
 TEST_CASE("nobody is signalled before it waits") {
     if (toll::usable_cpus().size() < 2 || !restricted().empty()) {
