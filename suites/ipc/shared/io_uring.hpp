@@ -12,6 +12,11 @@
 
 namespace toll::ipc {
 
+/// How a side is told what has ended: the kernel's choice, the same for both sides.
+[[nodiscard]] inline Footing ring_footing(const Plan& plan) {
+    return {{"completions", OneThreadRing(1, plan.polling).completions()}};
+}
+
 /// One request at a time, as a channel with send() and receive() has it: each is one system call, which
 /// submits it and waits for it. Who polls submits it, looks for its end in the ring, and enters the kernel
 /// where a flag there says that it has work to do for that.

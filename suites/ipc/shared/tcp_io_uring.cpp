@@ -11,6 +11,8 @@ public:
         return toll::ipc::messages_in_buffers(sockets_, plan_.bytes);
     }
 
+    [[nodiscard]] toll::Footing footing() const { return toll::ipc::ring_footing(plan_); }
+
     class End {
     public:
         End(const TcpUring& channel, toll::ipc::Side side)

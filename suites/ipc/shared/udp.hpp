@@ -67,6 +67,12 @@ public:
         return std::max<std::uint64_t>(1, window(plan_) / ((plan_.bytes + most - 1) / most));
     }
 
+    [[nodiscard]] Footing footing() const
+        requires requires(const Plan& plan) { Datagrams::footing(plan); }
+    {
+        return Datagrams::footing(plan_);
+    }
+
     class End {
     public:
         End(const UdpChannel& channel, Side side)

@@ -8,6 +8,8 @@ class UringDatagrams {
 public:
     UringDatagrams(int socket, const toll::ipc::Plan& plan) : plan_(plan), socket_(socket, plan) {}
 
+    static toll::Footing footing(const toll::ipc::Plan& plan) { return toll::ipc::ring_footing(plan); }
+
     void send(const msghdr& datagram) {
         const auto send = [&] { return socket_.send(datagram); };
         toll::ipc::transfer_datagram("sendmsg", send, [this] { plan_.relax(); });
