@@ -2,22 +2,22 @@
 
 mod nqueens;
 
-use nqueens::{free, inputs, queens_placed, Board, LARGEST, PARAMETERS, SMALLEST, SOLUTIONS};
+use nqueens::{free, inputs, of_size, queens_placed, Board, PARAMETERS, SMALLEST, SOLUTIONS};
 use rayon::prelude::*;
 use serde_json::json;
 
-fn from(board: Board, n: usize, placed: usize) -> u64 {
-    if placed == n {
+fn from<const N: usize>(board: Board<N>, placed: usize) -> u64 {
+    if placed == N {
         return 1;
     }
-    let (rows, count) = free(&board, n, placed);
+    let (rows, count) = free(&board, placed);
     rows[..count]
         .par_iter()
         .with_max_len(1) // else rayon splits as far as it has threads that look for work, and loops over the rest
         .map(|&row| {
             let mut next = board;
             next[placed] = row;
-            from(next, n, placed + 1)
+            from(next, placed + 1)
         })
         .sum()
 }
@@ -30,7 +30,7 @@ struct Search {
 
 impl toll::State for Search {
     fn run(&mut self) -> u64 {
-        self.pool.install(|| from([0; LARGEST], self.n, 0))
+        self.pool.install(|| of_size!(self.n, N => from([0; N], 0)))
     }
 
     fn expected(&self) -> u64 {
@@ -48,8 +48,9 @@ impl toll::State for Search {
 
 fn set_up(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Error> {
     let (n, threads) = inputs(arguments)?;
+    let placed = of_size!(n, N => queens_placed([0; N], 0));
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => Ok(Box::new(Search { pool, n, placed: queens_placed([0; LARGEST], n, 0) })),
+        Ok(pool) => Ok(Box::new(Search { pool, n, placed })),
         Err(error) => Err(toll::Error::no_threads("rayon", error)),
     }
 }

@@ -2,16 +2,16 @@
 
 mod nqueens;
 
-use nqueens::{free, inputs, queens_placed, Board, LARGEST, PARAMETERS, SMALLEST, SOLUTIONS};
+use nqueens::{free, inputs, of_size, queens_placed, Board, PARAMETERS, SMALLEST, SOLUTIONS};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
-async fn from(board: Board, n: usize, placed: usize) -> u64 {
-    if placed == n {
+async fn from<const N: usize>(board: Board<N>, placed: usize) -> u64 {
+    if placed == N {
         return 1;
     }
-    let (rows, count) = free(&board, n, placed);
+    let (rows, count) = free(&board, placed);
     if count == 0 {
         return 0;
     }
@@ -20,9 +20,9 @@ async fn from(board: Board, n: usize, placed: usize) -> u64 {
         next[placed] = row;
         next
     };
-    let tasks: Vec<_> = rows[..count - 1].iter().map(|&row| forked(with(row), n, placed + 1)).collect();
+    let tasks: Vec<_> = rows[..count - 1].iter().map(|&row| forked(with(row), placed + 1)).collect();
     // In a box, as a future cannot hold another one of its own kind.
-    let mut sum = Box::pin(from(with(rows[count - 1]), n, placed + 1)).await;
+    let mut sum = Box::pin(from(with(rows[count - 1]), placed + 1)).await;
     for task in tasks {
         sum += task.await.expect("a task panicked");
     }
@@ -30,8 +30,8 @@ async fn from(board: Board, n: usize, placed: usize) -> u64 {
 }
 
 // Not an async function: through the handle's type the recursion needs no box.
-fn forked(board: Board, n: usize, placed: usize) -> JoinHandle<u64> {
-    tokio::spawn(from(board, n, placed))
+fn forked<const N: usize>(board: Board<N>, placed: usize) -> JoinHandle<u64> {
+    tokio::spawn(from(board, placed))
 }
 
 struct Search {
@@ -44,7 +44,8 @@ struct Search {
 impl toll::State for Search {
     fn run(&mut self) -> u64 {
         // The root is a task too: what block_on runs itself is not one of the workers'.
-        self.runtime.block_on(async { forked([0; LARGEST], self.n, 0).await.expect("the root panicked") })
+        let root = async { of_size!(self.n, N => forked([0; N], 0)).await.expect("the root panicked") };
+        self.runtime.block_on(root)
     }
 
     fn expected(&self) -> u64 {
@@ -62,8 +63,9 @@ impl toll::State for Search {
 
 fn set_up(arguments: &toll::Arguments) -> Result<Box<dyn toll::State>, toll::Error> {
     let (n, threads) = inputs(arguments)?;
+    let placed = of_size!(n, N => queens_placed([0; N], 0));
     match Builder::new_multi_thread().worker_threads(threads).build() {
-        Ok(runtime) => Ok(Box::new(Search { runtime, n, threads, placed: queens_placed([0; LARGEST], n, 0) })),
+        Ok(runtime) => Ok(Box::new(Search { runtime, n, threads, placed })),
         Err(error) => Err(toll::Error::no_threads("tokio", error)),
     }
 }
