@@ -52,6 +52,28 @@ TEST_CASE("the overhead is what an interval around nothing reads, and is removed
     CHECK(clock.elapsed_ns(again, clock.stop()) == 100.0);
 }
 
+/// Its steps are of 10 ns. Of four intervals around nothing three are two steps and one is three; and once
+/// somebody interrupts it.
+class CoarseClock : public toll::Clock {
+public:
+    CoarseClock() : Clock(Source::fake, &read, 1) { measure_overhead(); }
+
+private:
+    static toll::Ticks read(const Clock* self) noexcept {
+        const auto& coarse = static_cast<const CoarseClock&>(*self);
+        ++coarse.reads_;
+        const bool longer = coarse.reads_ % 8 == 0 || coarse.reads_ % 8 == 3;  // every fourth end of one
+        coarse.now_ += (longer ? 30 : 20) + (coarse.reads_ == 200 || coarse.reads_ == 301 ? 50'000 : 0);
+        return coarse.now_;
+    }
+    mutable toll::Ticks now_ = 0;
+    mutable int reads_ = 0;
+};
+
+TEST_CASE("the overhead is finer than the steps of a coarse clock, and without interruptions") {
+    CHECK(CoarseClock().overhead_ns() == doctest::Approx(22.5).epsilon(0.01));
+}
+
 TEST_CASE("an interval that ends before it began is no time, and never an enormous one") {
     const toll::FakeClock clock;
     CHECK(clock.raw_ns(100, 60) == -40.0);

@@ -235,10 +235,12 @@ private:
 
     static void lead(C& channel, std::span<float> samples, const Clock& clock) {
         if constexpr (timed_alone<C>) {
+            const double overhead_ns = clock.overhead_now_ns();  // on this CPU, while the other side waits
             for (float& sample : samples) {
                 const Ticks before = clock.start();
                 channel.pass(0);
-                sample = static_cast<float>(clock.elapsed_ns(before, clock.stop()) / 2);
+                const double ns = clock.raw_ns(before, clock.stop()) - overhead_ns;
+                sample = static_cast<float>(std::max(ns, 0.0) / 2);
             }
         } else {
             Ticks before = clock.stop();
