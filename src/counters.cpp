@@ -9,9 +9,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "toll/errors.hpp"
+#include "toll/keep.hpp"
 
 namespace toll {
 namespace {
@@ -22,8 +24,9 @@ struct KnownEvent {
     std::uint64_t config;
 };
 
+constexpr KnownEvent instructions{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS};
 constexpr std::array known_events{
-    KnownEvent{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+    instructions,
     KnownEvent{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
     KnownEvent{"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
     KnownEvent{"branch_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
@@ -39,29 +42,56 @@ const std::vector<std::string>& default_names() {
     return names;
 }
 
+/// Hardware counts user code alone: with the kernel's where that is allowed, one name would stand for two
+/// quantities on two machines (kernel.perf_event_paranoid).
 int open_event(const KnownEvent& event) noexcept {
     perf_event_attr attributes{};
     attributes.size = sizeof attributes;
     attributes.type = event.type;
     attributes.config = event.config;
     attributes.inherit = 1;
+    attributes.exclude_kernel = event.type == PERF_TYPE_HARDWARE ? 1 : 0;
     attributes.exclude_hv = 1;
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     auto descriptor = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (descriptor < 0 && (errno == EACCES || errno == EPERM)) {
-        // perf_event_paranoid 2, the default of most kernels, still lets a user count its own code.
+    if (descriptor < 0 && (errno == EACCES || errno == EPERM) && attributes.exclude_kernel == 0) {
+        // perf_event_paranoid 2, the default of most kernels, lets a user count its own code alone.
         attributes.exclude_kernel = 1;
         descriptor = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     }
     return static_cast<int>(descriptor);
 }
 
+CounterReading reading_of(int descriptor) noexcept {
+    CounterReading reading;
+    static_assert(sizeof reading == 3 * sizeof(std::uint64_t), "the kernel's read_format, in order");
+    if (::read(descriptor, &reading, sizeof reading) != sizeof reading) { reading = {}; }
+    return reading;
+}
+
+/// Whether the machine grants a counter that does not count, as some virtual ones do. False where it grants
+/// none.
+bool hardware_stands_still() noexcept {
+    const int descriptor = open_event(instructions);
+    if (descriptor < 0) { return false; }
+    const CounterReading early = reading_of(descriptor);
+    for (int turn = 0; turn < 10'000; ++turn) { clobber(); }
+    const CounterReading late = reading_of(descriptor);
+    ::close(descriptor);
+    return stood_still(early, late);
+}
+
 }  // namespace
 
+bool stood_still(const CounterReading& early, const CounterReading& late) noexcept {
+    return late.running_ns > early.running_ns && late.value == early.value;
+}
+
 double scaled_count(const CounterReading& early, const CounterReading& late) noexcept {
+    // A reading that failed is all zeros.
+    if (late.running_ns <= early.running_ns || late.value < early.value) { return -1; }
     const auto running = static_cast<double>(late.running_ns - early.running_ns);
     const auto enabled = static_cast<double>(late.enabled_ns - early.enabled_ns);
-    if (running <= 0) { return -1; }
     return static_cast<double>(late.value - early.value) * (enabled / running);
 }
 
@@ -96,11 +126,19 @@ Counters& Counters::operator=(Counters&& other) noexcept {
 Counters Counters::open(const std::vector<std::string>& names) {
     Counters counters;
     counters.reason_.clear();
+    std::optional<bool> still;  // asked where a hardware event is
     for (const std::string& name : names) {
         const auto* const known = std::ranges::find(known_events, name, &KnownEvent::name);
         if (known == known_events.end()) {
             throw UsageError("there is no counter '" + name + "'; TOLL_COUNTERS takes 1 or names such as " +
                              "instructions,cycles,branch_misses,cache_misses");
+        }
+        if (known->type == PERF_TYPE_HARDWARE) {
+            if (!still) { still = hardware_stands_still(); }
+            if (*still) {
+                counters.reason_ = "hardware counters: this virtual machine grants some that stand still";
+                continue;
+            }
         }
         const int descriptor = open_event(*known);
         if (descriptor >= 0) {
@@ -136,12 +174,7 @@ std::vector<std::string> Counters::known_names() {
 std::vector<CounterReading> Counters::read() const {
     std::vector<CounterReading> readings;
     readings.reserve(events_.size());
-    for (const Event& event : events_) {
-        CounterReading reading;
-        static_assert(sizeof reading == 3 * sizeof(std::uint64_t), "the kernel's read_format, in order");
-        if (::read(event.descriptor, &reading, sizeof reading) != sizeof reading) { reading = {}; }
-        readings.push_back(reading);
-    }
+    for (const Event& event : events_) { readings.push_back(reading_of(event.descriptor)); }
     return readings;
 }
 

@@ -57,7 +57,13 @@ inline int opened(const char* event, pid_t process, Scope scope) {
 #ifdef PERF_ATTR_SIZE_VER7  // since Linux 5.13: what the process forks is not its own
     attributes.inherit_thread = scope == Scope::threads;
 #endif
-    const long descriptor = syscall(SYS_perf_event_open, &attributes, process, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    long descriptor = syscall(SYS_perf_event_open, &attributes, process, -1, -1, PERF_FLAG_FD_CLOEXEC);
+#ifdef PERF_ATTR_SIZE_VER7
+    if (descriptor < 0 && errno == EINVAL && attributes.inherit_thread != 0) {
+        attributes.inherit_thread = 0;  // a kernel older than the headers: what is forked is counted too
+        descriptor = syscall(SYS_perf_event_open, &attributes, process, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+#endif
     return descriptor < 0 ? -errno : static_cast<int>(descriptor);
 }
 

@@ -16,8 +16,13 @@ struct CounterReading {
 };
 
 /// The count between two readings, scaled up for the time without a hardware counter: the kernel's
-/// own estimate, value * enabled / running. Returns -1 where the event never ran in between.
+/// own estimate, value * enabled / running. Returns -1 where the event never ran in between, or a reading
+/// failed.
 [[nodiscard]] double scaled_count(const CounterReading& early, const CounterReading& late) noexcept;
+
+/// Whether the event had a hardware counter between two readings, and that did not move. Said of instructions
+/// it means that nothing is counted.
+[[nodiscard]] bool stood_still(const CounterReading& early, const CounterReading& late) noexcept;
 
 /// Events opened with `inherit`: they count threads made after them, so open before any set-up.
 /// An inherited event costs about a microsecond a thread created; that is why none is open unless

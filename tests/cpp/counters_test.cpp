@@ -15,6 +15,13 @@ TEST_CASE("counts are scaled up by the time without a hardware counter") {
     CHECK(toll::scaled_count({100, 10, 10}, {300, 30, 30}) == 200.0);
     CHECK(toll::scaled_count({100, 10, 10}, {300, 50, 20}) == 800.0);  // ran a quarter of the time
     CHECK(toll::scaled_count({100, 10, 10}, {100, 50, 10}) == -1.0);   // never ran: no estimate
+    CHECK(toll::scaled_count({100, 10, 10}, {}) == -1.0);              // could not be read
+}
+
+TEST_CASE("a counter that has the hardware and does not move stands still") {
+    CHECK(toll::stood_still({100, 10, 10}, {100, 20, 20}));
+    CHECK_FALSE(toll::stood_still({100, 10, 10}, {300, 20, 20}));
+    CHECK_FALSE(toll::stood_still({100, 10, 10}, {100, 20, 10}));  // did not have it
 }
 
 TEST_CASE("every failure has a sentence that names the event and what to do") {
