@@ -27,8 +27,10 @@ std::optional<std::string> Channel::read_line() {
         const ssize_t length = ::read(in_, chunk.data(), chunk.size());
         if (length > 0) {
             pending_.append(chunk.data(), static_cast<std::size_t>(length));
-        } else if (length == 0 || errno != EINTR) {
+        } else if (length == 0) {
             return std::nullopt;
+        } else if (errno != EINTR) {
+            throw Disconnected(std::string("cannot read a request: ") + std::strerror(errno));
         }
     }
 }

@@ -1,5 +1,8 @@
 #include "launch.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -19,6 +22,9 @@ public:
 private:
     State& state_;
 };
+
+/// What no operation takes: so that one that nobody timed is told from one that took no time.
+constexpr float not_timed = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
 
@@ -93,8 +99,8 @@ Batch Launch::batch(std::uint64_t iterations, Seed layout) {
     require(Kind::batch, iterations, most_iterations);
     arrange(layout);
     Batch batch = with_stack_shifted(stack_shift(), [&] {
+        const Around around(*state_);  // before the first gauge and behind the second one
         return gauged(clock_, [&] {
-            const Around around(*state_);
             return time_batch(clock_, counters_, [&] { return state_->run(iterations); }, contender_.scope);
         });
     });
@@ -105,16 +111,21 @@ Batch Launch::batch(std::uint64_t iterations, Seed layout) {
 Batch Launch::samples(std::uint64_t count, Seed layout) {
     require(Kind::samples, count, most_samples);
     arrange(layout);
-    nanoseconds_.assign(count, 0.0F);  // also touches every page before the timed part
+    nanoseconds_.assign(count, not_timed);  // also touches every page before the timed part
     Batch batch = with_stack_shifted(stack_shift(), [&] {
+        const Around around(*state_);
         return gauged(clock_, [&] {
             // What it was when the program began may be less or more by the whole time of an operation.
             clock_.measure_overhead();
-            const Around around(*state_);
             return time_batch(
                 clock_, counters_, [&] { return state_->sample(nanoseconds_, clock_); }, contender_.scope);
         });
     });
+    const auto missing = std::ranges::count_if(nanoseconds_, [](float ns) { return std::isnan(ns); });
+    if (missing != 0) {
+        throw WrongAnswer("of " + std::to_string(count) + " operations " + std::to_string(missing) +
+                          " have no time");
+    }
     fill_in(batch, count);
     return batch;
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -116,7 +117,8 @@ PinnedHere::~PinnedHere() {
 
 struct Crew::Shared {
     std::mutex mutex;
-    std::condition_variable changed;
+    std::condition_variable changed;  // for members: another generation, or the end
+    std::condition_variable done;     // for run(): else the last member would wake those who wait for work
     const Work* work = nullptr;
     unsigned generation = 0;
     unsigned ready = 0;     // members that wait for the gate of this generation
@@ -127,6 +129,7 @@ struct Crew::Shared {
     std::vector<std::thread> threads;  // not std::jthread, which libc++ has only since version 20
 
     void serve(unsigned member, unsigned members);
+    void make(unsigned member, unsigned members);
     void note(std::exception_ptr what) {
         const std::scoped_lock lock(mutex);
         if (!failure) { failure = std::move(what); }
@@ -154,23 +157,30 @@ void Crew::Shared::serve(unsigned member, unsigned members) {
             if (++ready == members) { gate.store(seen, std::memory_order_release); }
         }
         // Leaving a barrier by spinning puts the members within a cache miss of each other; yield
-        // lets the last one arrive where there are fewer CPUs than members.
+        // lets the last one arrive where there are fewer CPUs than members. (To yield now and then alone,
+        // where there are as many, changed no time that could be seen, beside a load too.)
         while (gate.load(std::memory_order_acquire) != seen) { std::this_thread::yield(); }
         try {
             (*mine)(member);
         } catch (...) { note(std::current_exception()); }
         const std::scoped_lock lock(mutex);
-        if (++finished == members) { changed.notify_all(); }
+        if (++finished == members) { done.notify_one(); }
+    }
+}
+
+void Crew::Shared::make(unsigned member, unsigned members) {
+    try {
+        threads.emplace_back([this, member, members] { serve(member, members); });
+    } catch (const std::system_error& refusal) {
+        throw std::system_error(refusal.code(), "thread " + std::to_string(member + 1) + " of " +
+                                                    std::to_string(members) + " cannot be made");
     }
 }
 
 Crew::Crew(unsigned members, std::span<const int> pins) : shared_(std::make_unique<Shared>()) {
     shared_->threads.reserve(members);
     try {
-        for (unsigned member = 0; member < members; ++member) {
-            shared_->threads.emplace_back(
-                [shared = shared_.get(), member, members] { shared->serve(member, members); });
-        }
+        for (unsigned member = 0; member < members; ++member) { shared_->make(member, members); }
         if (!pins.empty()) {
             run([&](unsigned member) { pin_this_thread(pins[member % pins.size()]); });
         }
@@ -193,7 +203,7 @@ void Crew::run(const Work& work) {
     shared_->failure = nullptr;
     ++shared_->generation;
     shared_->changed.notify_all();
-    shared_->changed.wait(lock, [&] { return shared_->finished == members(); });
+    shared_->done.wait(lock, [&] { return shared_->finished == members(); });
     if (shared_->failure) { std::rethrow_exception(shared_->failure); }
 }
 

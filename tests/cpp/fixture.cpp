@@ -66,7 +66,10 @@ struct Workload : fixture::Described<C> {
     static constexpr WorkloadInfo info{"test/samples", Kind::samples, "ns", "step"};
     using fixture::Described<C>::Described;
     Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
-        return time_each(nanoseconds, clock, [this] { return this->contender.step(this->step); });
+        std::size_t untimed = 0;
+        if constexpr (requires { C::untimed; }) { untimed = C::untimed; }
+        const auto timed = nanoseconds.first(nanoseconds.size() - untimed);
+        return time_each(timed, clock, [this] { return this->contender.step(this->step); }) + untimed;
     }
     // One answer of 1 per step, whatever its size: apart from the batch's, to see which was asked.
     [[nodiscard]] Checksum expected(std::uint64_t iterations) const { return iterations; }
@@ -122,6 +125,9 @@ struct TimedLies {
     u64 step(u64) { return lied++ == 0 ? 0 : 1; }
     int lied = 0;
 };
+struct LeavesOneUntimed : CountsOne {
+    static constexpr std::size_t untimed = 1;
+};
 struct Tells {  // how far it has counted: about the request just answered
     u64 step(u64 size) {
         sum += size;
@@ -148,8 +154,7 @@ struct ExhaustsMemory {
 };
 struct ExhaustsThreads {  // what std::thread throws where pthread_create returns EAGAIN
     u64 step(u64) {
-        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
-                                "std::thread");
+        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
     }
 };
 struct OtherSystemError {
@@ -176,3 +181,4 @@ TOLL_CONTENDER(in_batches, broken_text, BrokenText);
 TOLL_CONTENDER(one_by_one, timed_counts, CountsOne);
 TOLL_CONTENDER(one_by_one, timed_cells, TellsCells);
 TOLL_CONTENDER(one_by_one, timed_lies, TimedLies);
+TOLL_CONTENDER(one_by_one, timed_but_one, LeavesOneUntimed);

@@ -243,13 +243,29 @@ class Faults(unittest.TestCase):
             ("lies", "wrong_answer", "is 4, not 9"),
             ("cannot", "unsupported", "not on this machine"),
             ("exhausts_memory", "resource", "out of memory"),
-            ("exhausts_threads", "resource", "hread"),
+            ("exhausts_threads", "resource", "ulimit -u"),
             ("other_system_error", "internal", "ermission"),
             ("broken_text", "internal", "\ufffd"),
         ):
             with self.subTest(contender=contender):
                 self.expect(serve(contender, batch(3)), kind, words)
         self.expect(serve("timed_lies", {"type": "samples", "count": 3}), "wrong_answer", "is 2, not 3")
+        said = serve("timed_but_one", {"type": "samples", "count": 3})
+        self.expect(said, "wrong_answer", "of 3 operations 1 have no time")
+
+    def test_a_request_that_cannot_be_read_is_no_orderly_end(self) -> None:
+        read_end, write_end = os.pipe()
+        try:
+            os.set_blocking(read_end, False)
+            command = [FIXTURE, "serve", "test/batch", "counts"]
+            said = subprocess.run(
+                command, stdin=read_end, capture_output=True, text=True, timeout=120, check=False
+            )
+        finally:
+            os.close(read_end)
+            os.close(write_end)
+        self.assertEqual(said.returncode, 1)
+        self.assertIn("cannot read a request: Resource temporarily unavailable", said.stderr)
 
     def test_environment_that_makes_no_sense(self) -> None:
         for name, value in (

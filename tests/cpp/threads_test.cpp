@@ -7,9 +7,11 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "few_threads.hpp"
 #include "toll/errors.hpp"
 
 TEST_CASE("usable CPUs are ascending and hold where we run") {
@@ -48,6 +50,16 @@ TEST_CASE("a list of CPUs as a footing shows it") {
     for (int number = 0; number < 512; ++number) { even[static_cast<std::size_t>(number)] = 2 * number; }
     CHECK(toll::cpu_list(even).size() < 250);  // toll takes texts of up to 1000 letters
     CHECK(toll::cpu_list(even).ends_with(" more"));
+}
+
+TEST_CASE("a crew that lacks a thread says which, and lets go of those that it has") {
+    for (const int made : {0, 1, 3}) {
+        CAPTURE(made);
+        toll_test::threads_left = made;
+        const std::string which = "thread " + std::to_string(made + 1) + " of 4 cannot be made";
+        CHECK_THROWS_WITH_AS(toll::Crew(4), doctest::Contains(which.c_str()), std::system_error);
+    }
+    toll_test::threads_left = toll_test::any_number;
 }
 
 TEST_CASE("no member of a crew begins before all are there, and run() waits for all") {

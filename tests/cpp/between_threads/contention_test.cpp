@@ -1,3 +1,4 @@
+#include "../few_threads.hpp"
 #include "contended_increment/workload.hpp"
 #include "contended_round/workload.hpp"
 #include "contention/workload.hpp"
@@ -7,13 +8,9 @@
 
 #include <doctest/doctest.h>
 
-#include <dlfcn.h>
-#include <pthread.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,24 +21,6 @@
 namespace {
 
 namespace contention = toll::contention;
-
-constexpr int any_number = -1;
-/// How many threads the kernel has left for this process.
-std::atomic<int> until_no_thread_is_made{any_number};
-
-}  // namespace
-
-/// Stands before the C library's, as where a container's limit of threads is reached (pids.max).
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
-                              void* argument) noexcept {
-    if (until_no_thread_is_made == 0) { return EAGAIN; }
-    if (until_no_thread_is_made > 0) { --until_no_thread_is_made; }
-    static const auto theirs =
-        reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
-    return theirs(thread, attributes, start, argument);
-}
-
-namespace {
 
 /// Reads and writes apart: increments get lost, without a data race. The first of two threads to read waits
 /// until the other one has read the same, so that this takes no luck.
@@ -371,10 +350,10 @@ TEST_CASE("a round for which a thread is missing says so, and waits for nobody")
     std::array<float, 3> nanoseconds{};
     for (const int made : {0, 1, 2}) {
         CAPTURE(made);
-        until_no_thread_is_made = made;
+        toll_test::threads_left = made;
         CHECK_THROWS_AS(rounds<contention::FetchAddAsAsked>(3, nanoseconds), std::system_error);
     }
-    until_no_thread_is_made = any_number;
+    toll_test::threads_left = toll_test::any_number;
     CHECK(rounds<contention::FetchAddAsAsked>(3, nanoseconds).first == 900);
 }
 
