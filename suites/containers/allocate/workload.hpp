@@ -31,8 +31,10 @@ public:
 
     Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
         Checksum answers = 0;
+        most_live_ = 0;
         while (!nanoseconds.empty()) {
             const auto now = nanoseconds.first(std::min(nanoseconds.size(), session_.count()));
+            most_live_ = std::max(most_live_, now.size());
             answers += cycle(now, clock);
             nanoseconds = nanoseconds.subspan(now.size());
         }
@@ -41,7 +43,11 @@ public:
 
     [[nodiscard]] Checksum expected(std::uint64_t iterations) const noexcept { return iterations; }
     [[nodiscard]] Footing footing() const { return session_.footing(); }
-    [[nodiscard]] Details details() const { return session_.details(); }
+    [[nodiscard]] Details details() const {
+        Details all = session_.details();
+        all.emplace("most_live", static_cast<double>(most_live_));
+        return all;
+    }
 
 private:
     static bool is_free(const std::string& operation) {
@@ -68,6 +74,7 @@ private:
 
     bool frees_;
     Session<F> session_;
+    std::size_t most_live_ = 0;  ///< blocks, in the last request
 };
 
 }  // namespace toll::allocate

@@ -2,6 +2,8 @@
 
 // What both allocation workloads do around their timed parts.
 
+#include "../../latency/shared/placement.hpp"
+#include "../../latency/shared/second_thread.hpp"
 #include "blocks.hpp"
 #include "peer.hpp"
 #include "resident_memory.hpp"
@@ -44,13 +46,18 @@ public:
         }
         const auto live = static_cast<std::size_t>(arguments.number("live", 1, most_live));
         if (remote_) {
-            const auto& cpus = usable_cpus();
-            if (cpus.size() < 2) {
+            if (usable_cpus().size() < 2) {
                 throw Unsupported("needs two CPUs, one for each thread; this process may use " +
-                                  std::to_string(cpus.size()));
+                                  std::to_string(usable_cpus().size()));
             }
-            pinned_.emplace(cpus[0]);
-            peer_.emplace(cpus[1]);
+            // Not the first two: those may be hardware threads of one core, which have one first cache.
+            latency::Topology topology;
+            pair_ = latency::choose_pair("auto", usable_cpus(), topology);
+            pinned_.emplace(pair_.cpus[0]);
+            peer_.emplace(pair_.cpus[1]);
+        } else {
+            second_
+                .emplace();  // else malloc would leave out atomic operations, as in no program with threads
         }
         blocks_ = F::make(size_, live_blocks(size_, live));
         // A cycle in each session, so that no timed call is a thread's first: that costs the allocator a
@@ -86,8 +93,10 @@ public:
     [[nodiscard]] Footing footing() const {
         Footing all{{"threads", remote_ ? 2 : 1}, {"live_blocks", count()}};
         if (remote_) {
-            const auto& cpus = usable_cpus();
-            all.set({"pinned_cpus", std::to_string(cpus[0]) + "," + std::to_string(cpus[1])});
+            all.set({"pinned_cpus", cpu_list(pair_.cpus)});
+            all.set({"placement", pair_.placement});
+        } else {
+            all.set({"second_thread", latency::SecondThread::seen()});
         }
         return all;
     }
@@ -115,6 +124,8 @@ private:
 
     bool remote_;
     std::size_t size_;
+    latency::Pair pair_;  // of CPUs, where another thread gives blocks back
+    std::optional<latency::SecondThread> second_;
     std::optional<PinnedHere> pinned_;
     std::optional<Peer> peer_;
     std::unique_ptr<Blocks> blocks_;

@@ -3,50 +3,18 @@
 // latency/lock: lock and unlock with nobody else there, the price of a lock that was not needed.
 
 #include "../shared/lock_concept.hpp"
+#include "../shared/second_thread.hpp"
 
 #include <toll/contender.hpp>
 #include <toll/keep.hpp>
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
-#include <stop_token>
-#include <thread>
 #include <vector>
-
-#if defined(__has_include)
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#define TOLL_KNOWS_SINGLE_THREADED 1
-#endif
-#endif
 
 namespace toll::lock {
 
-/// Sleeps as long as it lives. glibc and what is built on it leave atomic operations out while a process has
-/// one thread (__libc_single_threaded(3)); a lock is for processes that have more.
-class SecondThread {
-public:
-    /// What glibc believes, for a Footing.
-    [[nodiscard]] static const char* seen() noexcept {
-#if defined(TOLL_KNOWS_SINGLE_THREADED)
-        return __libc_single_threaded != 0 ? "none: the C library leaves out atomic operations"
-                                           : "asleep, so that the C library uses atomic operations";
-#else
-        return "asleep";
-#endif
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable_any never_;
-    std::jthread thread_{[this](const std::stop_token& stopping) {
-        std::unique_lock lock(mutex_);
-        never_.wait(lock, stopping, [] { return false; });
-    }};
-};
-
-/// Takes the lock, adds one to what it guards, gives it back. The sum is the guarded number itself.
+/// Takes the lock, adds one to what it guards, gives it back; a lock is for processes that have a second
+/// thread. The sum is the guarded number itself.
 template <locks::Lock L>
 class Workload {
 public:
@@ -70,13 +38,13 @@ public:
     [[nodiscard]] std::uint64_t units_per_iteration() const noexcept { return 1; }
 
     [[nodiscard]] Footing footing() const {
-        return {{"second_thread", SecondThread::seen()}, {"lock_bytes", sizeof(L)}};
+        return {{"second_thread", latency::SecondThread::seen()}, {"lock_bytes", sizeof(L)}};
     }
 
 private:
     // The lock has cache lines of its own; the second thread, asleep, disturbs nobody.
     alignas(128) std::uint64_t guarded_ = 0;
-    SecondThread second_;
+    latency::SecondThread second_;
     alignas(128) L lock_;
 };
 
