@@ -11,7 +11,9 @@
 #include <new>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 using toll::allocate::AnyBytes;
@@ -100,6 +102,12 @@ bool has_two_cpus() {
     if (toll::usable_cpus().size() >= 2) { return true; }
     MESSAGE("not checked: needs two CPUs");
     return false;
+}
+
+std::string text_of(const toll::Footing& footing, const char* name) {
+    const auto& all = footing.all();
+    const auto found = all.find(name);
+    return found == all.end() ? "" : std::get<std::string>(found->second);
 }
 
 }  // namespace
@@ -216,4 +224,33 @@ TEST_CASE("the peer does one thing after the other, and hands back what is throw
     peer.run([&] { sum = 1; });
     CHECK(sum == 1);
     CHECK_THROWS_AS(toll::allocate::Peer(100'000), toll::Unsupported);
+}
+
+TEST_CASE("the C library believes that the process has threads") {
+    auto workload = made<Calls<AnyBytes<OperatorNew>>>({"pattern=same_thread", "live=100"});
+    const std::string seen = text_of(workload.footing(), "second_thread");
+    CAPTURE(seen);
+    CHECK(seen.starts_with("asleep"));
+}
+
+TEST_CASE("who gives blocks back elsewhere is on another core where there is one") {
+    if (!has_two_cpus()) { return; }
+    auto workload = made<Calls<AnyBytes<OperatorNew>>>({"pattern=other_thread", "live=100"});
+    CHECK(text_of(workload.footing(), "second_thread").empty());
+    CHECK(text_of(workload.footing(), "placement") != "same_core");
+    toll::latency::Topology topology;
+    const auto pair = toll::latency::choose_pair("auto", toll::usable_cpus(), topology);
+    CHECK(text_of(workload.footing(), "pinned_cpus") == toll::cpu_list(pair.cpus));
+}
+
+TEST_CASE("a row says how many blocks lived while its calls were timed") {
+    const toll::Clock clock = toll::Clock::system();
+    for (const std::string_view operation : {"operation=allocate", "operation=free"}) {
+        auto workload = made<Calls<AnyBytes<OperatorNew>>>({operation, "pattern=same_thread", "live=100"});
+        for (const std::size_t calls : {30UL, 100UL, 250UL}) {
+            std::vector<float> nanoseconds(calls);
+            CHECK(workload.sample(nanoseconds, clock) == calls);
+            CHECK(workload.details().at("most_live") == (calls < 100 ? 30 : 100));
+        }
+    }
 }
