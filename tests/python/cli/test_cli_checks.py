@@ -76,10 +76,10 @@ def names(**options: bool) -> list[str]:
 def test_all_kinds_of_tests_are_there():
     full = names(fast=False, bench=False)
     wanted = {"ruff", "ruff format", "mypy", "clang-format", "clang-tidy", "contenders", "pytest"}
-    wanted |= {f"{name}: ctest" for name in ("dev", "asan", "tsan")}
+    wanted |= {f"{name}: ctest" for name in ("release", "asan", "tsan")}
     assert wanted <= set(full)
     fast = names(fast=True, bench=False)
-    assert set(full) - set(fast) >= {"clang-tidy", "asan: ctest", "tsan: ctest"}
+    assert set(full) - set(fast) >= {"clang-tidy", "release: ctest", "asan: ctest", "tsan: ctest"}
     assert {"ruff", "mypy", "dev: ctest", "pytest"} <= set(fast)
     assert set(names(fast=False, bench=True)) - set(full) == {"bench"}
 
@@ -106,11 +106,12 @@ def test_all_contenders_are_compiled_everywhere_only_where_that_is_asked_for():
         chosen = {step.name: " ".join(step.command) for step in checks.steps(ROOT, **options)}
         return {
             name: chosen[configure].rpartition("TOLL_SUITES=")[2]
-            for name in ("dev", "clang")
+            for name in ("dev", "release", "clang")
             if (configure := f"{name}: configure") in chosen
         }
 
-    assert suites(fast=False, bench=False) == {"dev": "headline"}
+    assert suites(fast=True, bench=False) == {"dev": "headline"}
+    assert suites(fast=False, bench=False) == {"release": "headline"}
     assert suites(fast=False, bench=False, everything=True) == {"dev": "ON", "clang": "ON"}
 
 
@@ -142,8 +143,8 @@ def test_what_is_built_of_the_contenders_is_what_is_launched(everything, named):
 def test_roots_are_made_only_where_everything_is_asked_for_and_before_what_needs_them():
     roots = {"root debian13", "root debian-testing"}
     everything = names(fast=False, bench=False, everything=True)
-    clang = {f"clang: {step}" for step in ("configure", "build", "ctest")}
-    assert set(everything) - set(names(fast=False, bench=False)) == {*roots, "audit"} | clang
+    every_way = {f"{name}: {step}" for name in ("dev", "clang") for step in ("configure", "build", "ctest")}
+    assert set(everything) - set(names(fast=False, bench=False)) == {*roots, "audit"} | every_way
     first = min(everything.index("contenders"), everything.index("pytest"))
     assert max(map(everything.index, roots)) < first
 

@@ -68,6 +68,8 @@ def test_the_description_is_what_the_suite_says(program: Program, contender: Con
     assert program.library_version
 
 
+@pytest.mark.proof  # builds every program there is in another language
+@pytest.mark.slow
 def test_every_workloads_facts_are_those_of_its_suite() -> None:
     programs = [program for program in all_built().values() if program.status is not Status.SKIPPED]
     for program in programs:
