@@ -23,7 +23,7 @@ public:
     Channel(int in, int out) noexcept : in_(in), out_(out) {}
 
     /// The next line without its end, or nothing at the end of the input. An unfinished last line
-    /// is no line. Throws UsageError beyond longest_line.
+    /// is no line. Throws UsageError beyond longest_line, Disconnected where the input cannot be read.
     [[nodiscard]] std::optional<std::string> read_line();
 
     /// Throws Disconnected where the reader is gone.

@@ -136,7 +136,8 @@ Counters Counters::open(const std::vector<std::string>& names) {
         if (known->type == PERF_TYPE_HARDWARE) {
             if (!still) { still = hardware_stands_still(); }
             if (*still) {
-                counters.reason_ = "hardware counters: this virtual machine grants some that stand still";
+                counters.reason_ =
+                    "hardware counters: this machine grants some that stand still, as some virtual ones do";
                 continue;
             }
         }

@@ -99,8 +99,9 @@ Batch Launch::batch(std::uint64_t iterations, Seed layout) {
     require(Kind::batch, iterations, most_iterations);
     arrange(layout);
     Batch batch = with_stack_shifted(stack_shift(), [&] {
-        const Around around(*state_);  // before the first gauge and behind the second one
         return gauged(clock_, [&] {
+            const Around around(
+                *state_);  // not outside: a load that it begins would be gauged as somebody else's
             return time_batch(clock_, counters_, [&] { return state_->run(iterations); }, contender_.scope);
         });
     });
@@ -113,20 +114,20 @@ Batch Launch::samples(std::uint64_t count, Seed layout) {
     arrange(layout);
     nanoseconds_.assign(count, not_timed);  // also touches every page before the timed part
     Batch batch = with_stack_shifted(stack_shift(), [&] {
-        const Around around(*state_);
         return gauged(clock_, [&] {
             // What it was when the program began may be less or more by the whole time of an operation.
             clock_.measure_overhead();
+            const Around around(*state_);
             return time_batch(
                 clock_, counters_, [&] { return state_->sample(nanoseconds_, clock_); }, contender_.scope);
         });
     });
+    fill_in(batch, count);  // first, as a wrong answer says more than a missing time
     const auto missing = std::ranges::count_if(nanoseconds_, [](float ns) { return std::isnan(ns); });
     if (missing != 0) {
         throw WrongAnswer("of " + std::to_string(count) + " operations " + std::to_string(missing) +
                           " have no time");
     }
-    fill_in(batch, count);
     return batch;
 }
 

@@ -52,26 +52,38 @@ TEST_CASE("the overhead is what an interval around nothing reads, and is removed
     CHECK(clock.elapsed_ns(again, clock.stop()) == 100.0);
 }
 
-/// Its steps are of 10 ns. Of four intervals around nothing three are two steps and one is three; and once
-/// somebody interrupts it.
+/// Of four intervals around nothing three take `mostly` and one `now and then`; and twice somebody
+/// interrupts.
 class CoarseClock : public toll::Clock {
 public:
-    CoarseClock() : Clock(Source::fake, &read, 1) { measure_overhead(); }
+    CoarseClock(toll::Ticks mostly, toll::Ticks now_and_then)
+        : Clock(Source::fake, &read, 1), mostly_(mostly), now_and_then_(now_and_then) {
+        measure_overhead();
+    }
 
 private:
     static toll::Ticks read(const Clock* self) noexcept {
         const auto& coarse = static_cast<const CoarseClock&>(*self);
         ++coarse.reads_;
         const bool longer = coarse.reads_ % 8 == 0 || coarse.reads_ % 8 == 3;  // every fourth end of one
-        coarse.now_ += (longer ? 30 : 20) + (coarse.reads_ == 200 || coarse.reads_ == 301 ? 50'000 : 0);
+        const bool interrupted = coarse.reads_ == 200 || coarse.reads_ == 301;
+        coarse.now_ += (longer ? coarse.now_and_then_ : coarse.mostly_) + (interrupted ? 50'000 : 0);
+        // A step of 41.67 ns is read as 41 or 42.
+        if (coarse.mostly_ == 42 && coarse.reads_ % 5 == 0) { --coarse.now_; }
         return coarse.now_;
     }
+    toll::Ticks mostly_;
+    toll::Ticks now_and_then_;
     mutable toll::Ticks now_ = 0;
     mutable int reads_ = 0;
 };
 
 TEST_CASE("the overhead is finer than the steps of a coarse clock, and without interruptions") {
-    CHECK(CoarseClock().overhead_ns() == doctest::Approx(22.5).epsilon(0.01));
+    CHECK(CoarseClock(20, 30).overhead_ns() == doctest::Approx(22.5).epsilon(0.01));
+    CHECK(CoarseClock(30, 20).overhead_ns() == doctest::Approx(27.5).epsilon(0.01));
+    CHECK(CoarseClock(0, 40).overhead_ns() == doctest::Approx(10.0).epsilon(0.01));
+    CHECK(CoarseClock(42, 83).overhead_ns() == doctest::Approx(52.05).epsilon(0.01));
+    CHECK(CoarseClock(26, 30).overhead_ns() == doctest::Approx(27.0).epsilon(0.01));
 }
 
 TEST_CASE("an interval that ends before it began is no time, and never an enormous one") {

@@ -88,8 +88,8 @@ def _builds(*, fast: bool, everything: bool) -> Iterator[tuple[str, tuple[str, .
     """
     if fast or everything:
         yield "dev", (f"-DTOLL_SUITES={'ON' if everything else 'headline'}",)
-    else:
-        yield "release", ("-DTOLL_SUITES=headline",)
+    if not fast:
+        yield "release", (f"-DTOLL_SUITES={'OFF' if everything else 'headline'}",)
     if everything:
         yield "clang", (f"-DCMAKE_CXX_COMPILER={_clang()}", "-DTOLL_SUITES=ON")
     if not fast:
@@ -134,7 +134,9 @@ def _clang_tidy(root: Path, build: str, *, everything: bool) -> tuple[str, ...]:
     scripts = Path(sysconfig.get_path("scripts"))  # of the lock's version
     runner = str(scripts / "run-clang-tidy.py")
     binary = ("-clang-tidy-binary", str(scripts / "clang-tidy"))
-    return _python(runner, *binary, "-quiet", "-p", f"build/{build}", "-warnings-as-errors=*", f"^({pattern})$")
+    return _python(
+        runner, *binary, "-quiet", "-p", f"build/{build}", "-warnings-as-errors=*", f"^({pattern})$"
+    )
 
 
 def _units(suite: Path, *, everything: bool) -> Iterator[Path]:

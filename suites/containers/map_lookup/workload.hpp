@@ -13,7 +13,8 @@
 namespace toll::map_lookup {
 
 /// An iteration is a pass of look-ups, none of which waits for another one's value: as many as there are
-/// elements, from 65,536 to 4,194,304. Its answer is 1 where the right number was found, with the right
+/// elements, from 16,384 to 4,194,304; short passes have other keys than those before them, until 65,536 were
+/// looked up. Its answer is 1 where the right number was found, with the right
 /// values.
 template <maps::Family F>
 class Workload {
@@ -32,17 +33,20 @@ public:
     }
 
     explicit Workload(const Arguments& arguments)
-        : session_(arguments), look_ups_(std::clamp(session_.elements(), fewest, most)) {
+        : session_(arguments),
+          look_ups_(std::clamp(session_.elements(), fewest, most)),
+          passes_((fewest_keys + look_ups_ - 1) / look_ups_) {
         const maps::Wanted wanted = parsed(arguments.text("found"));
         const maps::Order order = parsed_order(arguments.text("order"));
         session_.fill();
-        session_.table().draw(wanted, order, look_ups_);
+        session_.table().draw(wanted, order, look_ups_, passes_);
     }
 
     Checksum run(std::uint64_t iterations) {
         Checksum answers = 0;
         for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
-            answers += session_.table().look_up() == session_.table().expected() ? 1 : 0;
+            answers += session_.table().look_up(next_) == session_.table().expected(next_) ? 1 : 0;
+            next_ = next_ + 1 == passes_ ? 0 : next_ + 1;
         }
         return answers;
     }
@@ -53,8 +57,10 @@ public:
     [[nodiscard]] Details details() const { return session_.details(); }
 
 private:
-    /// Some processors learn the outcomes of some 30,000 branches by heart, and a look-up has one or two.
-    static constexpr std::size_t fewest = std::size_t{1} << 16;
+    static constexpr std::size_t fewest = std::size_t{1} << 14;
+    /// Of all passes together: some processors learn the outcomes of some 30,000 branches by heart, and a
+    /// look-up has one or two.
+    static constexpr std::size_t fewest_keys = std::size_t{1} << 16;
     static constexpr std::size_t most = std::size_t{1} << 22;
 
     static maps::Wanted parsed(const std::string& text) {
@@ -71,7 +77,9 @@ private:
     }
 
     maps::Session<F> session_;
-    std::size_t look_ups_;
+    std::size_t look_ups_;  ///< of a pass
+    std::size_t passes_;    ///< with keys of their own, one after the other
+    std::size_t next_ = 0;
 };
 
 }  // namespace toll::map_lookup

@@ -48,10 +48,10 @@ public:
     virtual void fill() = 0;
     /// malloc's bytes for the map that fill() filled, divided by its elements.
     [[nodiscard]] virtual std::optional<double> bytes_per_element() const = 0;
-    /// Draws the keys of a pass. Not timed.
-    virtual void draw(Wanted wanted, Order order, std::size_t look_ups) = 0;
-    [[nodiscard]] virtual Found expected() const = 0;  ///< of look_up(), after draw()
-    [[nodiscard]] virtual Found look_up() const = 0;   ///< timed: all keys that were drawn
+    /// Draws the keys of `passes` passes of `look_ups` each. Not timed.
+    virtual void draw(Wanted wanted, Order order, std::size_t look_ups, std::size_t passes) = 0;
+    [[nodiscard]] virtual Found expected(std::size_t pass) const = 0;  ///< of look_up(), after draw()
+    [[nodiscard]] virtual Found look_up(std::size_t pass) const = 0;   ///< timed: all keys of a pass
     /// Timed: a map that grows from empty to all elements and is kept. Returns how many were new to it.
     virtual std::uint64_t grow_another() = 0;
     virtual void drop_grown() noexcept = 0;
@@ -115,31 +115,34 @@ public:
 
     [[nodiscard]] std::optional<double> bytes_per_element() const override { return bytes_per_element_; }
 
-    void draw(Wanted wanted, Order order, std::size_t look_ups) override {
+    void draw(Wanted wanted, Order order, std::size_t look_ups, std::size_t passes) override {
         wanted_ = List(kind_);
-        wanted_.reserve(look_ups);
-        expected_ = {};
+        wanted_.reserve(look_ups * passes);
+        look_ups_ = look_ups;
+        expected_.assign(passes, {});
         Random coin(2);
-        for (std::uint64_t round = 0; wanted_.size() < look_ups; ++round) {
+        for (std::uint64_t round = 0; wanted_.size() < look_ups * passes; ++round) {
             const auto numbers = order == Order::inserted ? numbers_ : shuffled(0, elements_, 3 + round);
             for (const std::uint64_t number : numbers) {
-                if (wanted_.size() == look_ups) { break; }
+                if (wanted_.size() == look_ups * passes) { break; }
                 const bool hit = wanted == Wanted::hit || (wanted == Wanted::half && coin.next() % 2 == 0);
+                Found& expected = expected_[wanted_.size() / look_ups];
                 wanted_.add(hit ? number : number + elements_);
-                expected_.count += hit ? 1 : 0;
-                expected_.sum += hit ? number + 1 : 0;
+                expected.count += hit ? 1 : 0;
+                expected.sum += hit ? number + 1 : 0;
             }
         }
     }
 
-    [[nodiscard]] Found expected() const override { return expected_; }
+    [[nodiscard]] Found expected(std::size_t pass) const override { return expected_.at(pass); }
 
-    [[nodiscard]] Found look_up() const override {
+    [[nodiscard]] Found look_up(std::size_t pass) const override {
         clobber();  // the map may have changed since the last pass: no pass can stand for two
         const Map& map = *map_;
         const auto end = map.end();
         Found found;
-        for (std::size_t i = 0; i < wanted_.size(); ++i) {
+        const std::size_t first = pass * look_ups_;
+        for (std::size_t i = first; i < first + look_ups_; ++i) {
             const auto at = map.find(looked_up<F>(wanted_[i]));
             if (at != end) {
                 ++found.count;
@@ -218,7 +221,8 @@ private:
     std::unique_ptr<Map> map_;
     std::optional<double> bytes_per_element_;
     List wanted_{kind_};
-    Found expected_;
+    std::size_t look_ups_ = 0;     // of a pass
+    std::vector<Found> expected_;  // of each pass
     std::deque<Map> grown_;
     std::array<Half, 2> halves_;
     std::size_t out_ = 0;  // the half that is in the map

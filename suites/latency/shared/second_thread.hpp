@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <latch>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -19,6 +20,9 @@ namespace toll::latency {
 /// one thread (__libc_single_threaded(3)), in locks and in malloc.
 class SecondThread {
 public:
+    /// Returns once the thread is about to sleep: what its start takes of time and memory is behind it.
+    SecondThread() { begun_.wait(); }
+
     /// What glibc believes, for a Footing.
     [[nodiscard]] static const char* seen() noexcept {
 #if defined(TOLL_KNOWS_SINGLE_THREADED)
@@ -32,8 +36,10 @@ public:
 private:
     std::mutex mutex_;
     std::condition_variable_any never_;
+    std::latch begun_{1};
     std::jthread thread_{[this](const std::stop_token& stopping) {
         std::unique_lock lock(mutex_);
+        begun_.count_down();
         never_.wait(lock, stopping, [] { return false; });
     }};
 };

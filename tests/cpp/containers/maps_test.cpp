@@ -150,18 +150,21 @@ TEST_CASE("maps: what is found, and how much memory it takes") {
     session.fill();
     Table& table = session.table();
     CHECK(table.all() == Found{1000, 500'500});
-    table.draw(Wanted::hit, Order::shuffled, 1000);  // each element once
-    CHECK(table.expected() == Found{1000, 500'500});
-    CHECK(table.look_up() == table.expected());
-    table.draw(Wanted::hit, Order::inserted, 1500);  // and half of them once more
-    CHECK(table.expected().count == 1500);
-    CHECK(table.look_up() == table.expected());
-    table.draw(Wanted::miss, Order::shuffled, 1000);
-    CHECK(table.look_up() == Found{});
-    table.draw(Wanted::half, Order::shuffled, 1000);
-    CHECK(table.expected().count > 400);
-    CHECK(table.expected().count < 600);
-    CHECK(table.look_up() == table.expected());
+    table.draw(Wanted::hit, Order::shuffled, 1000, 1);  // each element once
+    CHECK(table.expected(0) == Found{1000, 500'500});
+    CHECK(table.look_up(0) == table.expected(0));
+    table.draw(Wanted::hit, Order::inserted, 1500, 1);  // and half of them once more
+    CHECK(table.expected(0).count == 1500);
+    CHECK(table.look_up(0) == table.expected(0));
+    table.draw(Wanted::miss, Order::shuffled, 1000, 1);
+    CHECK(table.look_up(0) == Found{});
+    table.draw(Wanted::half, Order::shuffled, 1000, 1);
+    CHECK(table.expected(0).count > 400);
+    CHECK(table.expected(0).count < 600);
+    CHECK(table.look_up(0) == table.expected(0));
+    table.draw(Wanted::half, Order::shuffled, 700, 3);  // passes of their own keys
+    for (const std::size_t pass : {0U, 1U, 2U}) { CHECK(table.look_up(pass) == table.expected(pass)); }
+    CHECK(table.expected(0).sum != table.expected(1).sum);
     // A key, a value, three links and a colour: 48 bytes asked for. Some mallocs are not glibc's.
     if (const auto bytes = table.bytes_per_element()) {
         CHECK(*bytes >= 48);
