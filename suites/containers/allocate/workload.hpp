@@ -27,7 +27,7 @@ public:
     }
 
     explicit Workload(const Arguments& arguments)
-        : frees_(is_free(arguments.text("operation"))), session_(arguments) {}
+        : session_(arguments), frees_(is_free(arguments.text("operation"))) {}
 
     Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
         Checksum answers = 0;
@@ -72,9 +72,9 @@ private:
         return intact;
     }
 
-    bool frees_;
     Session<F> session_;
     std::size_t most_live_ = 0;  ///< blocks, in the last request
+    bool frees_;
 };
 
 }  // namespace toll::allocate

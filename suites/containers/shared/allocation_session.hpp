@@ -40,7 +40,7 @@ public:
     }
 
     explicit Session(const Arguments& arguments)
-        : remote_(is_remote(arguments)), size_(parsed_size(arguments.text("size"))) {
+        : size_(parsed_size(arguments.text("size"))), remote_(is_remote(arguments)) {
         if (remote_ && F::is_for_one_thread) {
             throw Unsupported("these blocks belong to one thread; ask for pattern=same_thread");
         }
@@ -122,14 +122,14 @@ private:
         return {*live - *before, *after - *before};
     }
 
-    bool remote_;
+    std::optional<Peer> peer_;  // first, as its lines are aligned
     std::size_t size_;
+    std::unique_ptr<Blocks> blocks_;
+    std::optional<PinnedHere> pinned_;
+    MemoryUse use_;
     latency::Pair pair_;  // of CPUs, where another thread gives blocks back
     std::optional<latency::SecondThread> second_;
-    std::optional<PinnedHere> pinned_;
-    std::optional<Peer> peer_;
-    std::unique_ptr<Blocks> blocks_;
-    MemoryUse use_;
+    bool remote_;
 };
 
 }  // namespace toll::allocate
