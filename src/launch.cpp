@@ -100,8 +100,8 @@ Batch Launch::batch(std::uint64_t iterations, Seed layout) {
     arrange(layout);
     Batch batch = with_stack_shifted(stack_shift(), [&] {
         return gauged(clock_, [&] {
-            const Around around(
-                *state_);  // not outside: a load that it begins would be gauged as somebody else's
+            // Not outside: a load that it begins would be gauged as somebody else's.
+            const Around around(*state_);
             return time_batch(clock_, counters_, [&] { return state_->run(iterations); }, contender_.scope);
         });
     });

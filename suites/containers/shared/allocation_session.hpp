@@ -56,8 +56,8 @@ public:
             pinned_.emplace(pair_.cpus[0]);
             peer_.emplace(pair_.cpus[1]);
         } else {
-            second_
-                .emplace();  // else malloc would leave out atomic operations, as in no program with threads
+            // Else malloc would leave out atomic operations, as in no program with threads.
+            second_.emplace();
         }
         blocks_ = F::make(size_, live_blocks(size_, live));
         // A cycle in each session, so that no timed call is a thread's first: that costs the allocator a
