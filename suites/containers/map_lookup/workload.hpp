@@ -14,8 +14,7 @@ namespace toll::map_lookup {
 
 /// An iteration is a pass of look-ups, none of which waits for another one's value: as many as there are
 /// elements, from 16,384 to 4,194,304; short passes have other keys than those before them, until 65,536 were
-/// looked up. Its answer is 1 where the right number was found, with the right
-/// values.
+/// looked up. Its answer is 1 where the right number was found, with the right values.
 template <maps::Family F>
 class Workload {
 public:
@@ -57,11 +56,12 @@ public:
     [[nodiscard]] Details details() const { return session_.details(); }
 
 private:
+    // Look-ups of a pass.
     static constexpr std::size_t fewest = std::size_t{1} << 14;
+    static constexpr std::size_t most = std::size_t{1} << 22;
     /// Of all passes together: some processors learn the outcomes of some 30,000 branches by heart, and a
     /// look-up has one or two.
     static constexpr std::size_t fewest_keys = std::size_t{1} << 16;
-    static constexpr std::size_t most = std::size_t{1} << 22;
 
     static maps::Wanted parsed(const std::string& text) {
         if (text == "hit") { return maps::Wanted::hit; }
