@@ -18,10 +18,10 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ import pyarrow.parquet
 
 from tollbench.errors import REFUSALS, TollError
 from tollbench.lake.lake_schema import BRIEF, MARKER, TABLES, VERSION
+from tollbench.lake.placed_together import place_together
 from tollbench.lake.tables_of_run import RUN_ID, LakeRun
 from tollbench.text import shown
 from tollbench.writing import alone, write_own
@@ -164,8 +165,16 @@ class LakeFolder:
                 return Added.GROWN
 
     def files(self, table: str) -> list[LakeFile]:
-        """The files of a table that count, sorted. Raises TollError for one of a newer schema."""
-        found = self._counting(table)
+        """The files of a table that count, sorted. Raises TollError for one of a newer schema.
+
+        A run that an older toll added and this one made grow may have a file of each schema, where that was
+        killed between: the newest has it.
+        """
+        of_run = {
+            (file.machine, file.month, file.name): file
+            for file in sorted(self._counting(table), key=lambda file: file.version)
+        }
+        found = list(of_run.values())
         newer = [file for file in found if file.version > VERSION]
         if newer:
             raise _newer(self.name_of(newer[0].path), newer[0].version)
@@ -266,20 +275,12 @@ class LakeFolder:
             )
 
     def _write(self, run: LakeRun, names: Sequence[str], claim: Path, *, fresh: bool) -> None:
-        places = {name: self.place(name, run.machine, run.month, run.run) for name in names}
-
-        def put(name: str) -> None:
-            content = _parquet(run.tables[name])
-            while True:
-                places[name].parent.mkdir(parents=True, exist_ok=True)
-                with suppress(FileNotFoundError):  # compacting removes folders that are empty
-                    return write_own(places[name], content)
-
+        ordered = sorted(names, key=lambda name: name == MARKER)  # questions read it: it comes last
+        places = {name: self.place(name, run.machine, run.month, run.run) for name in ordered}
         try:
-            with ThreadPoolExecutor(len(places)) as pool:  # each waits for the disk
-                list(pool.map(put, (name for name in places if name != MARKER)))
-            if MARKER in places:
-                put(MARKER)
+            place_together([(path, partial(_parquet, run.tables[name])) for name, path in places.items()])
+            for older in () if fresh else older_versions(places.values()):
+                older.unlink(missing_ok=True)  # else whoever reads the folder as it is sees the run twice
             told = {
                 "machine": run.machine,
                 "month": run.month,
@@ -334,6 +335,13 @@ class LakeFolder:
             )
         if form > FORMAT or schema > VERSION:
             raise _newer(self.called, max(form, schema))
+
+
+def older_versions(paths: Iterable[Path]) -> Iterator[Path]:
+    """The places of the same runs' files as older schemas had them."""
+    for path in paths:
+        name, _, _ = path.name.rpartition(f".v{VERSION}.")
+        yield from (path.with_name(f"{name}.v{version}.parquet") for version in range(1, VERSION))
 
 
 def _newer(path: str, version: int) -> TollError:

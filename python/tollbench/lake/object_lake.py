@@ -34,6 +34,7 @@ from tollbench.lake.lake_folder import (
     Added,
     LakeFolder,
     head_text,
+    older_versions,
     telling,
     told_by_key,
 )
@@ -187,6 +188,8 @@ class ObjectLake:
                 held.check()
                 self._put_table(key, scratch / key, there[key])
             held.check()
+            if before is not None:  # an older toll's files of it, which whoever reads the bucket would count
+                self._store.delete(map(str, older_versions(map(Path, keys))))
             self._store.put(claim, (scratch / claim).read_bytes(), before)
         except Changed:
             raise self._crossed("added the same run to") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import re
@@ -19,13 +20,13 @@ from made_lakes import CPU, added, machine, run, run_id, run_of
 from made_runs import Made
 
 from tollbench.errors import TollError
+from tollbench.lake.compacting import compact
 from tollbench.lake.lake_folder import Added, LakeFolder
 from tollbench.lake.lake_rows import rows_of_table
 from tollbench.lake.lake_schema import TABLES, VERSION
 from tollbench.lake.stated_machine import StatedMachine
 from tollbench.store import RunFile
 from tollbench.words import Kind, Status
-from tollbench.writing import write_own
 from tollbench.writing.redacting import WITHHELD, harmless
 
 
@@ -221,21 +222,72 @@ def test_two_who_add_the_same_run_at_once_add_it_once(lake: LakeFolder, tmp_path
     assert len(lake.files("summary")) == 1
 
 
+def fill_the_disk(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """The table that is brought to it as the `at`th one finds no room."""
+    real, written = os.fsync, itertools.count(1)
+
+    def full(descriptor: int) -> None:
+        if next(written) == at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(descriptor)
+
+    monkeypatch.setattr("tollbench.lake.placed_together.os.fsync", full)
+
+
+@pytest.mark.parametrize("at", [1, 5])
+def test_a_run_that_grew_and_finds_no_room_stays_as_it_was(
+    lake: LakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """Not one table of it is of more launches than another: joined, they would answer what is not there."""
+    (tmp_path / "early").mkdir()
+    unfinished = {"finished_utc": None, "stopped_by": "interrupt"}
+    added(lake, run_of(tmp_path / "early", 1, [Made("quick", [10.0] * 8)], **unfinished))
+    before = files(lake)
+    fill_the_disk(monkeypatch, at)
+    late = run_of(tmp_path, 1, [Made("quick", [10.0] * 16)])
+    with pytest.raises(TollError, match="No space left on device; the lake is as it was"):
+        added(lake, late)
+    monkeypatch.undo()
+    assert files(lake) == before
+    assert added(lake, late) is Added.GROWN
+
+
+def launches_of(lake: LakeFolder) -> list[list[int]]:
+    return [
+        pyarrow.parquet.ParquetFile(file.path).read()["launches"].to_pylist()
+        for file in lake.files("summary")
+    ]
+
+
+def test_a_run_that_an_older_toll_added_and_this_one_made_grow_is_there_once(
+    lake: LakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there under either schema's name, and the same question had either answer."""
+    (tmp_path / "early").mkdir()
+    unfinished = {"finished_utc": None, "stopped_by": "interrupt"}
+    monkeypatch.setattr("tollbench.lake.lake_folder.VERSION", VERSION - 1)
+    added(lake, run_of(tmp_path / "early", 1, [Made("quick", [10.0] * 8)], **unfinished))
+    monkeypatch.undo()
+    older = {path: path.read_bytes() for path in lake.root.rglob("*.parquet")}
+    assert all(path.name.endswith(f".v{VERSION - 1}.parquet") for path in older)
+    late = run_of(tmp_path, 1, [Made("quick", [10.0] * 16)])
+    assert added(lake, late) is Added.GROWN
+    assert launches_of(lake) == [[16]]
+    assert not any(path.exists() for path in older), "whoever reads the folder as it is sees it once"
+    for path, content in older.items():  # a kill between the two
+        path.write_bytes(content)
+    assert launches_of(lake) == [[16]]
+    compact(lake)
+    assert launches_of(lake) == [[16]]
+    assert not any(path.exists() for path in older)
+
+
 def test_a_full_disk_leaves_the_lake_as_it_was(
     lake: LakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     added(lake, run(tmp_path, 1, {"quick": 10.0}))
     before = {name: text for name, text in files(lake).items() if name.endswith("parquet")}
-    real, written = write_own, 0
-
-    def full(path: Path, content: str | bytes) -> None:
-        nonlocal written
-        written += 1
-        if written == 4:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        real(path, content)
-
-    monkeypatch.setattr("tollbench.lake.lake_folder.write_own", full)
+    fill_the_disk(monkeypatch, at=4)
     with pytest.raises(TollError, match="No space left on device; the lake is as it was") as caught:
         added(lake, run(tmp_path, 2, {"quick": 10.0}))
     assert "make room" in caught.value.next_step

@@ -175,6 +175,25 @@ def test_a_run_of_which_more_is_known_takes_its_place(lake: ObjectLake, tmp_path
     assert lake.compact().runs == 1
 
 
+def test_what_an_older_toll_added_goes_when_the_run_grows(
+    lake: ObjectLake, client: Any, tmp_path: Path
+) -> None:
+    path = made(tmp_path, 1, finished_utc=None)
+    added(lake, path)
+    older = set()
+    for key in keys(client):
+        if key.endswith(f".v{VERSION}.parquet"):
+            renamed = key.replace(f".v{VERSION}.", f".v{VERSION - 1}.")
+            client.copy_object(Bucket=BUCKET, Key=renamed, CopySource={"Bucket": BUCKET, "Key": key})
+            older.add(renamed)
+            client.delete_object(Bucket=BUCKET, Key=key)
+    assert older
+    path.unlink()
+    assert added(lake, made(tmp_path, 1)) is Added.GROWN
+    assert not older & set(keys(client))
+    assert len(ask(lake)["runs"]["runs"]) == 1
+
+
 def test_many_who_add_at_once_add_each_run_once(
     lake: ObjectLake, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

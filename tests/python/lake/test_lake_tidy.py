@@ -7,6 +7,7 @@ import subprocess
 import threading
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from tollbench.lake.opened_lake import OpenedLake
 from tollbench.lake.stated_machine import StatedMachine
 from tollbench.words import Kind
 from tollbench.writing import alone, write_own
+from tollbench.writing.whole import whole
 
 QUICK = Asked.of("tasks/made/quick")
 COUNT = 4
@@ -138,13 +140,13 @@ def test_a_folder_that_compacting_removes_under_a_writer_is_made_again(
 ) -> None:
     removed: list[Path] = []
 
-    def write(path: Path, content: str | bytes) -> None:
-        if not removed and path.suffix == ".parquet":
+    def writing(path: Path, *rest: Any, **options: Any) -> Any:
+        if not removed:
             removed.append(path)
             shutil.rmtree(path.parent)
-        write_own(path, content)
+        return whole(path, *rest, **options)
 
-    monkeypatch.setattr(lake_folder, "write_own", write)
+    monkeypatch.setattr("tollbench.lake.placed_together.whole", writing)
     assert add(lake, tmp_path, 7) is Added.ADDED
     assert removed
     assert run_id(7) in runs_of(lake, "summary")
