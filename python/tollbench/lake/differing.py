@@ -33,11 +33,11 @@ class _Counted:
 
 
 def differing(opened: OpenedLake, asked: Asked, contenders: Sequence[str] = ()) -> DifferingVerdicts:
-    """Of each machine's newest run every two rows of a setting, or of `contenders` alone.
+    """Of each machine's newest run that has two of them every two rows of a setting, or of `contenders`.
 
     All intervals of a machine's table hold together. Raises TollError where the lake has no such workload.
     """
-    rows = read_rows(opened, asked)
+    rows = _rows_to_compare(opened, asked.workload, contenders) or read_rows(opened, asked.workload)
     if not rows:
         raise TollError(f"the lake has no workload {asked.workload}", "what it has: toll lake runs")
     there = {row.case.contender for row in rows}
@@ -72,6 +72,14 @@ def differing(opened: OpenedLake, asked: Asked, contenders: Sequence[str] = ()) 
     )
 
 
+def _rows_to_compare(opened: OpenedLake, workload: str, contenders: Sequence[str]) -> list[LakeRow]:
+    """Of the newest run of each machine that has several such rows: one alone says nothing."""
+    named = "AND contender IN (SELECT unnest($contenders))" if contenders else ""
+    where = f"""run IN (SELECT run FROM summary WHERE workload = $workload AND value IS NOT NULL {named}
+        GROUP BY run HAVING count(*) > 1)"""
+    return read_rows(opened, workload, where, arguments={"contenders": contenders} if contenders else None)
+
+
 def _counted(rows: Sequence[LakeRow]) -> dict[Pair, _Counted]:
     tables: dict[tuple[str, str], list[LakeRow]] = defaultdict(list)  # by run and setting
     for row in rows:
@@ -84,7 +92,8 @@ def _counted(rows: Sequence[LakeRow]) -> dict[Pair, _Counted]:
     counted: dict[Pair, _Counted] = defaultdict(_Counted)
     for (setting, keys, level), group in alike.items():
         corrected = bonferroni(level, len(keys) * (len(keys) - 1) // 2)
-        signs, judged = signs_of_many(_stacked(group), corrected)
+        logs, layouts = _stacked(group)
+        signs, judged = signs_of_many(logs, corrected, layouts)
         names = np.array([table[0].machine.machine for table in group])
         for i in range(len(keys)):
             for j in range(i):
@@ -98,19 +107,23 @@ def _counted(rows: Sequence[LakeRow]) -> dict[Pair, _Counted]:
     return counted
 
 
-def _stacked(group: Sequence[Sequence[LakeRow]]) -> NDArray[np.float64]:
-    """log ns of tables of the same rows, shape (tables, rounds, rows), NaN where a round lacks a row."""
-    found = []
-    for table in group:
-        rounds = np.unique(np.concatenate([row.rounds for row in table]))
-        matrix = np.full((rounds.size, len(table)), np.nan)
+def _stacked(group: Sequence[Sequence[LakeRow]]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Of tables of the same rows log ns, shape (tables, rounds, rows), NaN where a round lacks a row; and the
+    layout of each round, shape (tables, rounds), 0 where none is known."""
+    numbers = [np.unique(np.concatenate([row.rounds for row in table])) for table in group]
+    longest = max(rounds.size for rounds in numbers)
+    logs = np.full((len(group), longest, len(group[0])), np.nan)
+    layouts = np.zeros((len(group), longest), dtype=np.int64)
+    for number, (table, rounds) in enumerate(zip(group, numbers, strict=True)):
+        apart = np.zeros(longest, dtype=bool)  # rows that contradict each other: a stranger's
         for column, row in enumerate(table):
-            matrix[np.searchsorted(rounds, row.rounds), column] = row.log_ns
-        found.append(matrix)
-    longest = max(len(matrix) for matrix in found)
-    return np.stack(
-        [np.pad(matrix, ((0, longest - len(matrix)), (0, 0)), constant_values=np.nan) for matrix in found]
-    )
+            places = np.searchsorted(rounds, row.rounds)
+            logs[number, places, column] = row.log_ns
+            told = layouts[number, places]
+            apart[places] |= (told != row.layouts) & (np.minimum(told, row.layouts) > 0)
+            layouts[number, places] = np.maximum(told, row.layouts)
+        layouts[number, apart] = 0
+    return logs, layouts
 
 
 def _fewer(one: _Counted) -> list[str]:

@@ -18,7 +18,7 @@ from tollbench.stats.clustered import (
     independent,
     independent_at,
 )
-from tollbench.stats.contrary import contrary_by_chance, signs_of_many
+from tollbench.stats.contrary import contrary_by_chance
 from tollbench.stats.correction import bonferroni, holm, letters
 from tollbench.stats.drift import Drift, drift
 from tollbench.stats.floor import resolvable_log_ratio
@@ -40,6 +40,7 @@ from tollbench.stats.paired import (
     ratio_interval,
     rounds_needed,
     separated_pairs,
+    signs_of_many,
     without_block_effects,
 )
 from tollbench.stats.region import Region, quotient_interval

@@ -8,6 +8,8 @@ symmetry: between a skewed and a steady contender their coverage of the median f
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -107,24 +109,90 @@ def separated_pairs(
     pair had enough rounds to be judged.
     False says "not told apart", never "equal".
     """
-    cases = logs.shape[1]
-    apart = np.zeros((cases, cases), dtype=bool)
-    judged = False
-    for i in range(1, cases):  # each column against all before it: a thousand make half a million pairs
-        differences = logs[:, [i]] - logs[:, :i]
-        known = np.isfinite(differences)
-        ordered = np.sort(np.where(known, differences, np.inf), axis=0)
-        pairs = known.sum(axis=0)
-        counts_as = pairs.astype(np.float64)
-        if clusters is not None:
-            counts_as = independent_of_each(differences, clusters)
-        whole = whole_of(counts_as)
-        for number, independent in set(zip(pairs.tolist(), whole.tolist(), strict=True)):
-            ranks = quantile_ranks(independent, 0.5, level)
-            if ranks is None:
-                continue
-            judged, columns = True, np.flatnonzero((pairs == number) & (whole == independent))
-            lower = ranks_of(ranks[0], number, counts_as[columns])
-            low, high = ordered[lower - 1, columns], ordered[number - lower, columns]
-            apart[i, columns] = apart[columns, i] = ~((low <= 0.0) & (high >= 0.0))
-    return apart, judged
+    signs, judged = signs_of_many(logs[None], level, None if clusters is None else clusters[None])
+    return signs[0] != 0, bool(judged.any())
+
+
+def signs_of_many(
+    logs: Floats, level: float, clusters: Integers | None = None
+) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """Which pairs of columns differ within rounds, and to which side, in each of several tables.
+
+    `logs` has shape (tables, rounds, cases), log values, NaN where a round lacks a case; `clusters` shape
+    (tables, rounds), as for `ratio_interval`; `level` is that of one pair's interval, corrected already.
+    Returns signs of shape (tables, cases, cases): 1 where the first (row) is above the second (column), -1
+    where it is below, 0 where they are not told apart; and whether the pair had enough rounds to be judged.
+    The interval is that of `ratio_interval`; a 0 never says "equal".
+    """
+    tables, _, cases = logs.shape
+    signs = np.zeros((tables, cases, cases), dtype=np.int8)
+    judged = np.zeros((tables, cases, cases), dtype=bool)
+    for members, order, alike in _tables_alike(clusters, logs.shape[:2]):
+        ordered = logs[members] if order is None else np.take_along_axis(logs[members], order[:, :, None], 1)
+        for i in range(1, cases):  # each column against all before it: a thousand make half a million pairs
+            differences = np.moveaxis(ordered[:, :, [i]] - ordered[:, :, :i], 1, 0)
+            told, known = _signs_of_columns(differences.reshape(len(differences), -1), level, alike)
+            signs[members, i, :i] = told.reshape(-1, i)
+            judged[members, i, :i] = known.reshape(-1, i)
+    # Mirrored: what is above from one side is below from the other.
+    return signs - signs.swapaxes(1, 2), judged | judged.swapaxes(1, 2)
+
+
+def _tables_alike(
+    clusters: Integers | None, shape: tuple[int, ...]
+) -> Iterator[tuple[Integers, Integers | None, Integers | None]]:
+    """Tables that are judged at once, by their numbers; an order of the rounds of each; and their clusters.
+
+    Ten thousand tables have each another order of layouts, and but a few ways to share rounds out to them:
+    ordered by how many rounds a cluster has, the clusters of most are the same.
+    """
+    everyone = np.arange(shape[0])
+    if clusters is None or not clusters.any():
+        yield everyone, None, None
+        return
+    orders = np.empty(shape, dtype=np.int64)
+    found: dict[bytes, list[int]] = defaultdict(list)
+    for number, own in enumerate(clusters):
+        orders[number], renamed = _by_size(own)
+        found[renamed.tobytes()].append(number)
+    for renamed_bytes, numbers in found.items():
+        members = np.array(numbers)
+        yield members, orders[members], np.frombuffer(renamed_bytes, dtype=np.int64)
+
+
+def _by_size(clusters: Integers) -> tuple[Integers, Integers]:
+    """(Order of the rounds, clusters in it as 1, 2, ...): large ones first, last those that have none (0)."""
+    names, members, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    places = np.lexsort((names, -sizes, names == 0))
+    rank = np.empty(names.size, dtype=np.int64)
+    rank[places] = np.arange(1, names.size + 1)
+    rank[names == 0] = names.size + 1
+    order = np.argsort(rank[members], kind="stable")
+    renamed = rank[members][order]
+    renamed[clusters[order] == 0] = 0
+    return order, renamed
+
+
+def _signs_of_columns(
+    differences: Floats, level: float, clusters: Integers | None
+) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """Of each column, shape (rounds, columns), NaN where it has no value: the sign, and if it was judged."""
+    known = np.isfinite(differences)
+    ordered = np.sort(np.where(known, differences, np.inf), axis=0)
+    pairs = known.sum(axis=0)
+    counts_as = pairs.astype(np.float64)
+    if clusters is not None:
+        counts_as = independent_of_each(differences, clusters)
+    whole = whole_of(counts_as)
+    signs = np.zeros(pairs.size, dtype=np.int8)
+    judged = np.zeros(pairs.size, dtype=bool)
+    for number, independent in set(zip(pairs.tolist(), whole.tolist(), strict=True)):
+        ranks = quantile_ranks(independent, 0.5, level)
+        if ranks is None:
+            continue
+        columns = np.flatnonzero((pairs == number) & (whole == independent))
+        lower = ranks_of(ranks[0], number, counts_as[columns])
+        low, high = ordered[lower - 1, columns], ordered[number - lower, columns]
+        judged[columns] = True
+        signs[columns] = np.where(low > 0.0, 1, np.where(high < 0.0, -1, 0))
+    return signs, judged

@@ -39,6 +39,32 @@ def test_signs_are_those_of_each_tables_own_intervals() -> None:
     assert (signs == -signs.swapaxes(1, 2)).all()
 
 
+def test_signs_heed_which_rounds_are_alike_in_each_table() -> None:
+    """Each table has its own order of layouts, some another number of rounds: as if it stood alone."""
+    rng = np.random.default_rng(11)
+    logs = rng.normal(0.0, 0.01, (9, 48, 4))
+    clusters = np.zeros((9, 48), dtype=np.int64)
+    for number in range(8):  # the last table tells none
+        rounds = 48 - number % 3
+        logs[number, rounds:] = np.nan
+        clusters[number, :rounds] = np.concatenate([rng.permutation(12) + 1 for _ in range(4)])[:rounds]
+        logs[number, :rounds] += (
+            rng.normal(0.0, 0.02, (13, 4))[clusters[number, :rounds]] + np.arange(4) * 0.01
+        )
+    logs[rng.random(logs.shape) < 0.05] = np.nan
+    signs, judged = signs_of_many(logs, LEVEL, clusters)
+    for table, own, sign, told in zip(logs, clusters, signs, judged, strict=True):
+        for i in range(4):
+            for j in range(i):
+                known = np.isfinite(table[:, i] - table[:, j])
+                _, interval = ratio_interval((table[:, i] - table[:, j])[known], LEVEL, own[known])
+                assert told[i, j] == (interval is not None)
+                high, low = (interval.high, interval.low) if interval else (1.0, 1.0)
+                assert sign[i, j] == (1 if low > 1 else -1 if high < 1 else 0)
+    assert (signs[:8] != 0).any()
+    assert (signs_of_many(logs, LEVEL)[0] != 0).sum() > (signs != 0).sum(), "alike rounds say less"
+
+
 def test_too_few_rounds_judge_nothing() -> None:
     signs, judged = signs_of_many(tables(2)[:, :4], LEVEL)
     assert not signs.any()
