@@ -22,10 +22,12 @@ def server(place: str, port: int) -> LakeServer:
     """Listens already. Raises TollError where there is no lake, or the port is taken."""
     lake = lake_at(place)
 
-    def answering(path: str, asked: Mapping[str, str]) -> str:
+    def answering(path: str, asked: Mapping[str, str]) -> str | None:
         pages = {"/": _runs, "/cases": _cases, "/machines": _machines, "/differ": _differ, "/trend": _trend}
         tables = {"/": ("run",), "/trend": ("summary", "machine")}
-        page = pages[path]
+        page = pages.get(path)
+        if page is None:
+            return None
         wanted = tables.get(path, ("summary",))
         with lake.reading(wanted) as folder, OpenedLake(folder, wanted) as opened:
             return page(opened, asked)

@@ -8,17 +8,18 @@ from collections.abc import Sequence
 
 from tollbench.errors import TollError
 from tollbench.lake.lake_answers import AcrossMachines, OnMachine
-from tollbench.lake.lake_rows import Asked, Key, LakeRow, chosen_case, in_one_unit, read_rows, utc
+from tollbench.lake.lake_rows import Asked, Key, LakeRow, in_one_unit, read_case, utc
 from tollbench.lake.opened_lake import OpenedLake
 
 
 def across_machines(opened: OpenedLake, asked: Asked, against: str = "") -> AcrossMachines:
-    """The newest run of each machine; ratios are to `against`, or to what most machines measured.
+    """The newest run of each machine that has the case.
+
+    Ratios are to `against`, or to what most machines measured.
 
     Raises TollError where the lake has no such case.
     """
-    rows = read_rows(opened, asked)
-    wanted = chosen_case(rows, asked)
+    wanted, rows = read_case(opened, asked)
     rows = in_one_unit(rows, wanted, opened.notes)
     reference = reference_of(rows, wanted.key, against)
     by_run: dict[str, dict[Key, LakeRow]] = defaultdict(dict)

@@ -7,16 +7,25 @@ from __future__ import annotations
 
 import csv
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tollbench.analysis.grouping import settings, swept_parameters
 from tollbench.errors import TollError
 from tollbench.estimates import Estimate
 from tollbench.lake.lake_answers import CheapestMachine, LakeMachine, PricedRow
-from tollbench.lake.lake_rows import Asked, LakeRow, checked_parameters, in_one_unit, read_rows, utc
+from tollbench.lake.lake_rows import (
+    NEWEST_OF_EACH,
+    Asked,
+    LakeRow,
+    StoredIdentity,
+    checked_parameters,
+    in_one_unit,
+    read_rows,
+    utc,
+)
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.text import clean, shown
 
@@ -94,21 +103,25 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def cheapest(opened: OpenedLake, asked: Asked, prices: Prices) -> CheapestMachine:
-    """Of each machine's newest run the fastest contender, or the one asked for, at the machine's price.
+    """Of each machine the fastest contender, or the one asked for, each by its newest time, at its price.
 
     Raises TollError where the lake has no such row, in several settings, or with no machine that has a price.
     """
-    rows = [row for row in read_rows(opened, asked) if asked.matches(row.case.parameters)]
+    read = read_rows(opened, asked.workload, "value > 0", NEWEST_OF_EACH)
+    rows = [row for row in read if asked.matches(row.case.parameters)]
     if not rows:
         raise TollError(f"the lake has no such row of {asked.workload}", "what it has: toll lake runs")
     rows = in_one_unit(rows, max(rows, key=lambda row: row.started), opened.notes)
-    setting = _one_setting(rows, asked)
+    rows = [
+        row
+        for row in rows
+        if not row.role
+        and row.case.environment == asked.environment
+        and asked.contender in ("", row.case.contender)
+    ]
+    _check_setting(rows, asked)
     best: dict[str, LakeRow] = {}
     for row in rows:
-        if row.setting != setting or row.role or row.value is None or row.value.value <= 0:
-            continue
-        if row.case.environment != asked.environment or asked.contender not in ("", row.case.contender):
-            continue
         standing = best.get(row.machine.machine)
         if standing is None or _rank(row) < _rank(standing):
             best[row.machine.machine] = row
@@ -130,7 +143,7 @@ def cheapest(opened: OpenedLake, asked: Asked, prices: Prices) -> CheapestMachin
     return CheapestMachine(
         notes=opened.notes,
         workload=asked.workload,
-        setting=dict(_parsed(setting)),
+        setting=_shared(best.values()),
         contender=asked.contender,
         unit=first.unit,
         per=first.per,
@@ -142,18 +155,29 @@ def cheapest(opened: OpenedLake, asked: Asked, prices: Prices) -> CheapestMachin
     )
 
 
-def _one_setting(rows: list[LakeRow], asked: Asked) -> str:
-    """Raises TollError where the rows are of several: their times answer different questions."""
-    counts: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        counts[row.setting].add(row.machine.machine)
-    if len(counts) > 1:
-        told = sorted(" ".join(f"{name}={value}" for name, value in _parsed(each).items()) for each in counts)
+def _check_setting(rows: list[LakeRow], asked: Asked) -> None:
+    """Raises TollError where the rows are of several: their times answer different questions.
+
+    What one run swept, and what one run measured with another value than another run: both machines say
+    nothing of it, as each has but one.
+    """
+    cases = [
+        StoredIdentity(row.case.contender, row.case.environment, row.case.parameters, {}) for row in rows
+    ]
+    in_a_run = (name for setting in {row.setting for row in rows} for name in _parsed(setting))
+    names = tuple(dict.fromkeys([*swept_parameters(cases, keep_apart=False), *in_a_run]))
+    if len(found := settings(cases, names)) > 1:
+        told = [" ".join(f"-p {name}={value}" for name, value in setting) for setting in found]
         raise TollError(
             f"{asked.workload} was measured in several settings",
             f"choose one by --parameter: {'; '.join(filter(None, told[:12]))}",
         )
-    return next(iter(counts))
+
+
+def _shared(rows: Iterable[LakeRow]) -> dict[str, int | str]:
+    """Parameters that all of them have, with one value."""
+    first, *others = (row.case.parameters.items() for row in rows)
+    return {name: value for name, value in first if all((name, value) in other for other in others)}
 
 
 def _parsed(setting: str) -> dict[str, int | str]:

@@ -18,7 +18,7 @@ from tollbench.analysis.several_results import SeveralRuns
 from tollbench.errors import TollError
 from tollbench.estimates import Estimate
 from tollbench.lake.lake_answers import LakeCase
-from tollbench.lake.lake_rows import LakeRow, checked_parameters, rows_of_table, utc
+from tollbench.lake.lake_rows import LakeRow, StoredIdentity, checked_parameters, rows_of_table, utc
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.text import clean, shown
 
@@ -28,18 +28,8 @@ _DAMAGED: Final = "take the file out of the lake, and add its run again"
 
 
 @dataclass(frozen=True, slots=True)
-class _StoredIdentity:
-    """What identifies a case, as the tables of several runs ask for it."""
-
-    contender: str
-    environment: str
-    parameters: Mapping[str, int | str]
-    footing: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class _StoredCase:
-    record: _StoredIdentity
+    record: StoredIdentity
     row: LakeRow
 
 
@@ -51,7 +41,7 @@ def machines_beside(
     `machines` are hosts' names or beginnings of identities. Raises TollError where there are none, or more
     than there are letters, or where a name names nothing.
     """
-    newest = _newest(opened, machines)
+    newest = _newest(opened, names, machines)
     if not newest:
         raise TollError("the lake holds no run", "add some: toll lake add runs/*.toll")
     if len(newest) > MOST_RUNS:
@@ -75,11 +65,19 @@ def _fits(workload: str, name: str) -> bool:
     return fnmatchcase(workload, name) or fnmatchcase(workload, f"{name}/*")
 
 
-def _newest(opened: OpenedLake, machines: Sequence[str]) -> list[Mapping[str, Any]]:
-    """A row of table `run` for each machine that is meant, by host and identity."""
-    sql = """SELECT * FROM run QUALIFY row_number() OVER
+def _newest(opened: OpenedLake, names: Sequence[str], machines: Sequence[str]) -> list[Mapping[str, Any]]:
+    """A row of table `run` for each machine that is meant, by host and identity: of the newest that has any
+    of what `names` name."""
+    sql = """SELECT * FROM run {where} QUALIFY row_number() OVER
         (PARTITION BY machine ORDER BY started_utc DESC, run DESC) = 1 ORDER BY host, machine"""
-    found: list[Mapping[str, Any]] = opened.ask(sql).to_pylist()
+    where, arguments = "", {}
+    if names:
+        there = opened.ask("SELECT DISTINCT workload FROM summary")["workload"].to_pylist()
+        fitting = [each for each in there if any(_fits(clean(each or ""), name) for name in names)]
+        if fitting:
+            where = "WHERE run IN (SELECT run FROM summary WHERE workload IN (SELECT unnest($workloads)))"
+            arguments = {"workloads": fitting}
+    found: list[Mapping[str, Any]] = opened.ask(sql.format(where=where), arguments).to_pylist()
     if not machines:
         return found
     chosen: dict[str, Mapping[str, Any]] = {}
@@ -126,9 +124,7 @@ def _read(opened: OpenedLake, run: Mapping[str, Any], names: Sequence[str]) -> R
         )
         levels[clean(name)] = first.level
         data[clean(name)] = [
-            _StoredCase(
-                _StoredIdentity(row.contender, row.environment, row.parameters, {"role": of.role}), of
-            )
+            _StoredCase(StoredIdentity(row.contender, row.environment, row.parameters, {"role": of.role}), of)
             for row, of in zip(rows, of_it, strict=True)
             if of.log_ns.size and of.value is not None and of.value.value > 0
         ]

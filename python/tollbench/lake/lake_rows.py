@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +26,16 @@ from tollbench.text import clean
 Floats = NDArray[np.float64]
 Key = tuple[str, str, str]  # contender, environment, its parameters as they are stored
 MOST_TEXT: Final = 4096
+_WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
 _HIGHEST: Final = 1e18
 _HIGHEST_LOG: Final = 60.0  # of a time in ns
 _USUAL_LEVEL: Final = 0.95
+# Of what a question is about: the newest run of each machine that has any of it, and of each case its newest.
 NEWEST: Final = "QUALIFY rank() OVER (PARTITION BY machine ORDER BY started_utc DESC, run DESC) = 1"
+NEWEST_OF_EACH: Final = NEWEST.replace("machine", "machine, contender, environment, work")
+# Runs that have the case: another run's being newer says nothing of it.
+HAS_CASE: Final = """run IN (SELECT run FROM summary WHERE workload = $workload
+    AND contender = $contender AND environment = $environment AND work = $work)"""
 _DAMAGED: Final = "take the file out of the lake, and add its run again"
 
 
@@ -64,7 +71,7 @@ def _parameters(told: Sequence[str]) -> dict[str, int | str]:
         name, equals, value = each.partition("=")
         if not name or not equals:
             raise TollError(f"{each} is no parameter", "give it as NAME=VALUE, for example tasks=100000")
-        found[name] = int(value) if value.lstrip("-").isdigit() else value
+        found[name] = int(value) if _WHOLE.fullmatch(value) else value
     return found
 
 
@@ -119,18 +126,39 @@ _COLUMNS: Final = (
 )
 
 
-def read_rows(opened: OpenedLake, asked: Asked, where: str = "true", newest: str = NEWEST) -> list[LakeRow]:
-    """The rows of the workload that also fulfil `where`, of each machine's newest run that has any.
+def read_rows(
+    opened: OpenedLake,
+    workload: str,
+    where: str = "true",
+    newest: str = NEWEST,
+    arguments: Mapping[str, str | Sequence[str]] | None = None,
+) -> list[LakeRow]:
+    """The rows of the workload that fulfil `where`, and of them those that `newest` leaves, with "" all.
 
-    With `newest` "" those of all runs. Raises TollError where there are none, or impossible ones.
+    `arguments` are what `where` names. Raises TollError for impossible rows.
     """
     sql = f"""
-        WITH of_it AS (SELECT {_COLUMNS} FROM summary WHERE workload = $workload {newest})
-        SELECT * FROM of_it WHERE {where} ORDER BY machine, started_utc, run, contender, environment, work"""
-    arguments = {"workload": asked.workload}
-    arguments |= {name: value for name, value in (("contender", asked.contender),) if f"${name}" in where}
-    table = opened.ask(sql, arguments)
-    return rows_of_table(table, asked.workload)
+        WITH of_it AS (SELECT {_COLUMNS} FROM summary WHERE workload = $workload AND {where} {newest})
+        SELECT * FROM of_it ORDER BY machine, started_utc, run, contender, environment, work"""
+    return rows_of_table(opened.ask(sql, {"workload": workload, **(arguments or {})}), workload)
+
+
+def read_case(opened: OpenedLake, asked: Asked) -> tuple[LakeRow, list[LakeRow]]:
+    """A row of the one case that was asked for, and all rows of each machine's newest run that has the case.
+
+    Raises TollError where the lake has no such case, or several.
+    """
+    works = opened.ask(
+        """SELECT DISTINCT work FROM summary WHERE workload = $workload AND contender = $contender
+        AND environment = $environment""",
+        {"workload": asked.workload, "contender": asked.contender, "environment": asked.environment},
+    )["work"].to_pylist()
+    fitting = [work for work in works if asked.matches(checked_parameters(work, asked.workload))]
+    if len(fitting) != 1:  # of none and of several the rows tell what there is
+        fitting = [chosen_case(read_rows(opened, asked.workload), asked).key[2]]
+    of_case = {"contender": asked.contender, "environment": asked.environment, "work": fitting[0]}
+    rows = read_rows(opened, asked.workload, HAS_CASE, arguments=of_case)
+    return _by_key(rows)[asked.contender, asked.environment, fitting[0]], rows
 
 
 def rows_of_table(table: pa.Table, workload: str) -> list[LakeRow]:
@@ -311,10 +339,15 @@ def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
 
 
+def _by_key(rows: Sequence[LakeRow]) -> dict[Key, LakeRow]:
+    """A row of each case, in the unit that most rows have."""
+    units = Counter((row.unit, row.per) for row in rows)
+    return {row.key: row for row in sorted(rows, key=lambda row: units[row.unit, row.per])}
+
+
 def chosen_case(rows: Sequence[LakeRow], asked: Asked) -> LakeRow:
     """A row of the one case that was asked for. Raises TollError where there is none, or several."""
-    units = Counter((row.unit, row.per) for row in rows)
-    there = {row.key: row for row in sorted(rows, key=lambda row: units[row.unit, row.per])}
+    there = _by_key(rows)
     if not there:
         raise TollError(f"the lake has no workload {asked.workload}", "what it has: toll lake runs")
     named = {key: row for key, row in there.items() if row.case.contender == asked.contender}
@@ -337,6 +370,16 @@ def chosen_case(rows: Sequence[LakeRow], asked: Asked) -> LakeRow:
         f"{asked.workload}/{asked.contender}: the lake has {what}",
         f"choose one: {'; '.join(offered[:12])}",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredIdentity:
+    """What identifies a case, as the tables of several runs ask for it."""
+
+    contender: str
+    environment: str
+    parameters: Mapping[str, int | str]
+    footing: Mapping[str, Any]
 
 
 def in_one_unit(rows: Sequence[LakeRow], like: LakeRow, notes: list[str]) -> list[LakeRow]:

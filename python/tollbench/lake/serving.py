@@ -20,8 +20,8 @@ _MOST_ADDRESS: Final = 4096
 _MOST_FIELDS: Final = 16
 _MOST_AT_ONCE: Final = 2  # questions: each reads the lake, and takes memory for it
 _PATIENCE_S: Final = 10.0  # for a request that does not go on
-# Path and what is asked -> the page. Raises TollError for what the lake cannot answer, KeyError for no page.
-Answering = Callable[[str, Mapping[str, str]], str]
+# Path and what is asked -> the page, None where there is none. Raises TollError where the lake cannot answer.
+Answering = Callable[[str, Mapping[str, str]], str | None]
 Refusing = Callable[[str, str], str]  # an error's two sentences -> its page
 
 
@@ -108,8 +108,12 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.BAD_REQUEST, refusing("the address cannot be read", "follow a link")
         try:
             with self.server.working:
-                return HTTPStatus.OK, self.server.answering(parts.path, asked)
-        except KeyError:
-            return HTTPStatus.NOT_FOUND, refusing("there is no such page", f"open {self.server.address}")
+                page = self.server.answering(parts.path, asked)
         except TollError as error:
             return HTTPStatus.NOT_FOUND, refusing(error.what, error.next_step)
+        except Exception as error:  # a bug: who asked has an answer, and the others go on
+            what = f"toll could not answer: {type(error).__name__}: {error}"
+            return HTTPStatus.INTERNAL_SERVER_ERROR, refusing(what, "this is a bug: report it with this page")
+        if page is None:
+            return HTTPStatus.NOT_FOUND, refusing("there is no such page", f"open {self.server.address}")
+        return HTTPStatus.OK, page

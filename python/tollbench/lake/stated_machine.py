@@ -10,16 +10,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+from tollbench.analysis.stated import stated
 from tollbench.lake.lake_schema import LABEL
 from tollbench.writing.redacting import harmless, secrets_here
 
-# Keys of `RunHeader.machine`. Not the frequency of that moment, nor compilers: those are no machine.
-_STATED: Final = (
-    "cpu", "architecture", "product", "cpus", "packages", "cores", "threads_per_core", "numa_nodes", "caches",
-    "memory_bytes", "page_bytes", "microcode", "firmware", "kernel", "mitigations", "virtualization",
-)  # fmt: skip
 MOST_HOST = 100  # characters
 
 
@@ -37,17 +33,11 @@ class StatedMachine:
         """From a run's description, which may be a stranger's: unknown keys and types are left out."""
         # The same whoever adds it: no variable of this environment is looked for here, as it is below.
         described = {harmless(name, ()): harmless(value, ()) for name, value in machine.items()}
-        stated = {name: described[name] for name in _STATED if described.get(name) not in (None, "")}
-        usable = described.get("usable_cpus")
-        # How many, not which: a container may have others each time.
-        stated["usable_cpus"] = len(usable) if isinstance(usable, list) else None
-        frequency = described.get("frequency_mhz")
-        if isinstance(frequency, Mapping):
-            stated["frequency_mhz"] = {name: frequency.get(name) for name in ("min", "max")}
-        text = json.dumps({"host": host, **stated}, sort_keys=True, separators=(",", ":"))
+        said = stated(described)
+        text = json.dumps({"host": host, **said}, sort_keys=True, separators=(",", ":"))
         known = secrets_here()
         return cls(
-            f"m{hashlib.sha256(text.encode()).hexdigest()[:20]}", host, harmless(stated, known),
+            f"m{hashlib.sha256(text.encode()).hexdigest()[:20]}", host, harmless(said, known),
             harmless(described, known),
         )  # fmt: skip
 

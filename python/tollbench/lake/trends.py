@@ -27,7 +27,7 @@ def trend(opened: OpenedLake, asked: Asked, machine: str = "", against: str = ""
     A host that states another machine than before (a new kernel) is gone on with behind a break. Raises
     TollError where that names no machine or several.
     """
-    rows = _of_machine(read_rows(opened, asked, newest=""), machine)
+    rows = _of_machine(read_rows(opened, asked.workload, newest=""), machine)
     wanted = chosen_case(rows, asked)
     rows = in_one_unit(rows, wanted, opened.notes)
     reference = reference_of(rows, wanted.key, against)
@@ -135,9 +135,9 @@ def _steps(
 
 
 def _error(told: Estimate, level: float) -> float:
-    """Standard error of the logarithm, from the interval at its run's level; 0 where there is none."""
+    """Standard error of the logarithm, from the interval at its run's level; NaN where there is none."""
     if told.low is None or told.high is None or told.low <= 0:
-        return 0.0
+        return math.nan
     return math.log(told.high / told.low) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0))
 
 

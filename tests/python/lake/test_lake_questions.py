@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from made_lakes import added, machine, run, run_of, started
+from made_lakes import added, machine, noisy, run, run_of, started
 from made_runs import Made
 
 from tollbench.errors import TollError
@@ -18,6 +19,7 @@ from tollbench.lake.differing import differing
 from tollbench.lake.held_runs import held_cases, held_runs
 from tollbench.lake.lake_answers import LakeAnswer
 from tollbench.lake.lake_folder import LakeFolder
+from tollbench.lake.lake_report import machines_beside
 from tollbench.lake.lake_rows import Asked
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.lake.trends import trend
@@ -116,6 +118,83 @@ def test_the_cheapest_machine_is_not_the_fastest_one(lake: LakeFolder, tmp_path:
     assert all(row.contender == "quick" for row in found.rows)
     assert found.overlapping == 0
     assert [one.host for one in found.unpriced] == ["unpriced"]
+
+
+def test_machines_that_did_other_work_are_not_ranked(lake: LakeFolder, tmp_path: Path) -> None:
+    """Each swept nothing, so that neither run says that there are two questions."""
+    prices = Prices({"a": 0.4, "b": 0.1}, "")
+    for number, (host, elements, value) in enumerate((("a", 1000, 20.0), ("b", 10_000_000, 180.0))):
+        cases = [
+            Made(name, [value * more] * 8, {"elements": elements})
+            for name, more in (("quick", 1), ("slow", 2))
+        ]
+        added(lake, run_of(tmp_path, number, cases), host=host)
+    with pytest.raises(TollError, match="several settings") as caught:
+        ask(lake, lambda opened: cheapest(opened, MADE, prices))
+    assert "-p elements=1000; -p elements=10000000" in caught.value.next_step
+    swept = [Made("quick", [10.0 * size] * 8, {"elements": size}) for size in (2, 1000)]
+    added(lake, run_of(tmp_path, 7, swept), host="c")
+    asked = Asked.of("tasks/made", parameters=["elements=1000"])
+    found = ask(lake, lambda opened: cheapest(opened, asked, prices))
+    assert ([row.machine.host for row in found.rows], found.setting) == (["a"], {"elements": 1000})
+    assert [one.host for one in found.unpriced] == ["c"], "the one that swept did the same work"
+
+
+def test_a_newer_run_of_fewer_rows_hides_none(lake: LakeFolder, tmp_path: Path) -> None:
+    """Somebody tried one contender the day after."""
+    for number, (host, values) in enumerate(
+        (
+            ("a", {"quick": 10.0, "slow": 20.0}),
+            ("a", {"mine": 4000.0}),
+            ("b", {"quick": 30.0, "slow": 20.0}),
+        )
+    ):
+        added(lake, run(tmp_path, number, values, machine=machine(), **started(1, number + 2)), host=host)
+    found = ask(lake, lambda opened: cheapest(opened, MADE, Prices({"a": 1.0, "b": 1.0}, "")))
+    assert [(row.machine.host, row.contender) for row in found.rows] == [("a", "quick"), ("b", "slow")]
+    across = ask(lake, lambda opened: across_machines(opened, SLOW))
+    assert sorted(row.machine.host for row in across.rows) == ["a", "b"]
+    assert ask(lake, lambda opened: differing(opened, MADE)).machines == 2
+    with pytest.raises(TollError, match="the lake has no contender gone"):
+        ask(lake, lambda opened: differing(opened, MADE, ["quick", "gone"]))
+    with OpenedLake(lake) as opened:
+        beside = machines_beside(opened, ["tasks"])
+    assert [one.run.name for one in beside.runs] == ["a", "b"]
+
+
+@pytest.mark.parametrize("value", ["--5", "²", "9" * 5000])
+def test_a_parameter_that_is_no_number_is_a_text(value: str) -> None:
+    assert dict(Asked.of("x/y", parameters=[f"n={value}"]).parameters) == {"n": value}
+
+
+def test_layouts_that_differ_make_no_contradiction_certain(lake: LakeFolder, tmp_path: Path) -> None:
+    """Two rows of equal medians whose code lies elsewhere on each machine: 100 rounds, 20 layouts."""
+    for number in range(24):
+        rng = np.random.default_rng(number)
+        layouts = [1 + at % 20 for at in range(100)]
+        moved = rng.normal(0.0, 0.025, (2, 21))
+        cases = [
+            Made(name, [*(10.0 * np.exp(moved[at, layouts] + rng.normal(0.0, 0.01, 100)))], layouts=layouts)
+            for at, name in enumerate(("quick", "slow"))
+        ]
+        added(lake, run_of(tmp_path, number, cases), host=f"host{number:02}")
+    found = ask(lake, lambda opened: differing(opened, MADE))
+    judged = sum(row.first_faster_on + row.second_faster_on for row in found.rows)
+    assert judged <= 4, "each interval misses in 5 of 100"
+    assert not any(row.differs for row in found.rows)
+
+
+def test_a_run_of_few_launches_is_not_known_perfectly(lake: LakeFolder, tmp_path: Path) -> None:
+    """It has no interval; taken for exact, it weighed as much as 40,000 of the others."""
+    for day in range(1, 25):
+        few = day % 5 == 0
+        value = 20.0 * (1.02 if few else 1.0)
+        values = noisy(day, value, 3 if few else 20, 0.02)
+        cases = [Made("quick", noisy(900 + day, 10.0, len(values), 0.02)), Made("slow", values)]
+        added(lake, run_of(tmp_path, day, cases, machine=machine(), **started(3, day)), host="lab")
+    found = ask(lake, lambda opened: trend(opened, SLOW, "lab"))
+    assert found.steps == []
+    assert sum(point.value.low is None for point in found.points) == 4
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,8 @@ def test_another_site_that_asks_is_refused(served: LakeServer) -> None:
         "/etc/passwd", "/../../etc/passwd", "//etc/passwd", "/nothing", "/machines",
         "/machines?case=../../x/y",
         "/machines?case=tasks/made/nobody", "/cases?workload=%00", f"/cases?workload={'x/y' * 900}",
-        "/trend?case=tasks/made/slow", "/machines?case=tasks/made/slow&parameters=x", "/?" + "a=1&" * 50,
+        "/trend?case=tasks/made/slow", "/machines?case=tasks/made/slow&parameters=x",
+        "/machines?case=tasks/made/slow&parameters=n%3D--5", "/?" + "a=1&" * 50,
     ],
 )  # fmt: skip
 def test_what_it_does_not_have_is_a_page_that_says_so(served: LakeServer, path: str) -> None:
@@ -130,6 +131,18 @@ def test_what_it_does_not_have_is_a_page_that_says_so(served: LakeServer, path: 
 
 def test_an_address_without_end_is_refused(served: LakeServer) -> None:
     assert asked(served, "/" + "x" * 5000)[0] == 414
+
+
+def test_a_bug_is_a_page_and_the_server_goes_on(served: LakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> str:
+        raise KeyError("of all things")
+
+    monkeypatch.setattr("tollbench.cli.serving_lake._runs", broken)
+    status, page, _ = asked(served, "/")
+    assert status == 500
+    assert "this is a bug" in page
+    monkeypatch.undo()
+    assert asked(served, "/")[0] == 200
 
 
 def test_a_head_has_no_body(served: LakeServer) -> None:

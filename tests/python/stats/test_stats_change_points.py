@@ -60,6 +60,18 @@ def test_the_last_values_off_are_no_step_yet_and_are_told(off: float) -> None:
     assert find_steps(values[:-2], np.zeros(48)).recent == 0
 
 
+def test_a_value_of_which_no_error_is_known_is_not_exact() -> None:
+    """Where measuring explains all scatter: every fifth value is of few launches, and none is a step."""
+    found = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        errors = np.where(np.arange(60) % 5 == 4, math.nan, 0.02)
+        values = rng.normal(0.0, np.where(np.isnan(errors), 0.03, 0.02))
+        found += len(find_steps(values, errors).steps)
+        assert find_steps(values, np.full(60, math.nan)) == find_steps(values, np.zeros(60))
+    assert found == 0
+
+
 def test_a_known_error_of_measuring_counts() -> None:
     """The same values, of which the last are known to be measured badly."""
     values = np.random.default_rng(4).normal(0.0, 0.003, 40)
