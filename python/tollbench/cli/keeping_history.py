@@ -187,6 +187,7 @@ def of_runs(
     `given` are options that go with commits alone. Raises TollError for what makes no sense.
     """
     from tollbench.analysis.several import in_time
+    from tollbench.fleet.fleet_results import host_of
     from tollbench.history.run_history import LEVEL, read_runs
 
     if wrong := next((option for option, value in given.items() if value), None):
@@ -205,7 +206,8 @@ def of_runs(
         raise TollError(f"these files are of one run: {notes[0]}", "name those of other runs too")
     with progress("reading", after_s=1.0) as bar:
         results, rows = in_time(_opened(once), LEVEL, lambda done, total: bar.step(done, total, "launches"))
-    found = read_runs(results, rows, threshold=threshold, pattern=pattern)
+    hosts = [host_of(path) for path in once]
+    found = read_runs(results, rows, threshold=threshold, pattern=pattern, hosts=hosts)
     return found.model_copy(update={"toll_version": tollbench.__version__, "notes": (*found.notes, *notes)})
 
 

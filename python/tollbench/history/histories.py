@@ -55,17 +55,25 @@ class HistoryBreak(ComparisonRecord):
     utc: str = Field(description="when the session began that is the first of the new part")
     place: Place = Field(description="of the newest commit that was measured before it")
     reason: str
+    of: Literal["all", "times"] = Field(
+        default="all", description="times: of runs on what is another machine for times alone; ratios go on"
+    )
 
 
 class BenchmarkLine(ComparisonRecord):
     """One benchmark over commits: columns of equal length, an entry a commit and part."""
 
     benchmark: str
+    is_time: bool = Field(
+        default=False, description="of runs: a time, against that of the first run on its machine"
+    )
     place: tuple[Place, ...] = Field(description="of the commit in `commits`")
     part: tuple[Place, ...] = Field(description="of the history, between two breaks")
     ratio: tuple[Positive, ...] = Field(description="time of the commit over that of the reference")
-    low: tuple[Positive, ...] = Field(description="lower end of the ratio's interval")
-    high: tuple[Positive, ...] = Field(description="upper end")
+    low: tuple[Positive | None, ...] = Field(
+        description="lower end of the ratio's interval; null where launches were too few for one"
+    )
+    high: tuple[Positive | None, ...] = Field(description="upper end")
     visits: tuple[int, ...] = Field(description="sessions in which it was measured")
     outliers: tuple[int, ...] = Field(default=(), description="entries that are far off their level")
     latest: Place = Field(

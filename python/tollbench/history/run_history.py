@@ -8,12 +8,14 @@ alone. No change is looked for from one machine to another, of either.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 from tollbench.analysis.results import NamedCase, Results
 from tollbench.analysis.several import RowInTime
+from tollbench.analysis.stated import stated
 from tollbench.estimates import Estimate
 from tollbench.history.histories import (
     BenchmarkLine,
@@ -29,7 +31,6 @@ from tollbench.text import clean, several
 
 LEVEL = 0.95
 _Z = NormalDist().inv_cdf(0.5 + LEVEL / 2.0)
-_UNKNOWN_ERROR = 0.05  # log scale, of a value without an interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +45,26 @@ class _LineOfRuns:
 
 
 def read_runs(
-    found: Sequence[Results], rows: Sequence[RowInTime], *, threshold: float, pattern: str = ""
+    found: Sequence[Results],
+    rows: Sequence[RowInTime],
+    *,
+    threshold: float,
+    pattern: str = "",
+    hosts: Sequence[str] = (),
 ) -> Histories:
     """Runs in order of time, as `tollbench.analysis.several.in_time` read them.
 
-    `pattern` says which lines are shown. Steps need eight runs on one machine.
+    `pattern` says which lines are shown, `hosts` the host of each run where its machine has a name ("": it
+    has none). Steps need eight runs on one machine.
     """
-    machines, reasons = _machines(found)
+    named = hosts or [""] * len(found)
+    machines, reasons = _machines(found, named, _other_for_ratios)
+    for_times, reasons_for_times = _machines(found, named, _other_for_times)
     lines = list(_lines(rows))
     wanted = set(matching([line.name for line in lines], pattern))
     lines = [line for line in lines if line.name in wanted and any(line.values)]
-    read = [_line(line, machines, found, threshold, FALSE_ALARM / max(1, len(lines))) for line in lines]
+    alarm = FALSE_ALARM / max(1, len(lines))
+    read = [_line(line, for_times if line.is_time else machines, found, threshold, alarm) for line in lines]
     changes = [change for _, own in read for change in own]
     most = max((machines.count(number) for number in set(machines)), default=0)
     return Histories(
@@ -67,7 +77,7 @@ def read_runs(
         measured=len({place for line, _ in read for place in line.place}),
         lines=tuple(line for line, _ in read),
         changes=tuple(sorted(changes, key=lambda change: (-change.place, change.benchmark))),
-        breaks=_breaks(found, machines, reasons),
+        breaks=_breaks(found, (machines, reasons), (for_times, reasons_for_times)),
         notes=tuple(_notes(most)),
         sessions=len(found),
     )
@@ -95,31 +105,60 @@ def _notes(most: int) -> list[str]:
     return told
 
 
-def _machines(found: Sequence[Results]) -> tuple[list[int], list[str]]:
+Machine = Mapping[str, Any]
+
+
+def _other_for_ratios(before: Machine, now: Machine) -> str:
+    """What makes it another one: not the kernel, which both rows of a ratio run on."""
+    return machine_difference(before, now)
+
+
+def _other_for_times(before: Machine, now: Machine) -> str:
+    """A new kernel, microcode or mitigation too may be what a time changed by."""
+    one, other = stated(before), stated(now)
+    changed = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    words = [machine_difference(before, now), *(name.replace("_", " ") for name in changed)]
+    return ", ".join(dict.fromkeys(", ".join(filter(None, words)).split(", "))) if any(words) else ""
+
+
+def _machines(
+    found: Sequence[Results], hosts: Sequence[str], difference: Callable[[Machine, Machine], str]
+) -> tuple[list[int], list[str]]:
     """Of each run the number of its machine, and why each machine is another than that of the run before."""
+
+    def told(before: int, now: int) -> str:
+        host = "host" if hosts[before] != hosts[now] else ""
+        return ", ".join(filter(None, (host, difference(found[before].machine, found[now].machine))))
+
     first: list[int] = []  # run that was the first on a machine
     machines: list[int] = []
     reasons: list[str] = []
-    for number, one in enumerate(found):
-        same = (at for at, run in enumerate(first) if not machine_difference(found[run].machine, one.machine))
-        machine = next(same, len(first))
+    for number in range(len(found)):
+        machine = next((at for at, run in enumerate(first) if not told(run, number)), len(first))
         if machine == len(first):
             first.append(number)
-            before = found[number - 1].machine if number else one.machine
-            reasons.append(f"another machine or compiler: {machine_difference(before, one.machine)}")
+            reasons.append(told(number - 1, number) if number else "")
         machines.append(machine)
     return machines, reasons
 
 
-def _breaks(
-    found: Sequence[Results], machines: Sequence[int], reasons: Sequence[str]
-) -> tuple[HistoryBreak, ...]:
-    """Where a machine is used for the first time."""
-    return tuple(
-        HistoryBreak(utc=found[at].run.started_utc, place=at - 1, reason=reasons[machine])
-        for at, machine in enumerate(machines)
-        if at and machine not in machines[:at]
-    )
+_Parts = tuple[Sequence[int], Sequence[str]]  # of each run its machine, of each machine what is new of it
+
+
+def _breaks(found: Sequence[Results], of_all: _Parts, of_times: _Parts) -> tuple[HistoryBreak, ...]:
+    """Where a machine is used for the first time: one that is new for ratios is so for times."""
+    breaks = []
+    for at in range(1, len(found)):
+        for (machines, reasons), what in ((of_all, "all"), (of_times, "times")):
+            if machines[at] in machines[:at]:
+                continue
+            another = "another machine or compiler" if what == "all" else "another machine for times"
+            told = f"{another}: {reasons[machines[at]]}"
+            breaks.append(
+                HistoryBreak(utc=found[at].run.started_utc, place=at - 1, reason=told, of=what)  # type: ignore[arg-type]
+            )
+            break
+    return tuple(breaks)
 
 
 def _lines(rows: Sequence[RowInTime]) -> Iterable[_LineOfRuns]:
@@ -146,7 +185,9 @@ def _told(row: NamedCase) -> str:
 def _line(
     line: _LineOfRuns, machines: Sequence[int], found: Sequence[Results], threshold: float, alarm: float
 ) -> tuple[BenchmarkLine, list[HistoryChange]]:
-    columns: dict[str, list[float]] = {key: [] for key in ("place", "part", "ratio", "low", "high", "visits")}
+    columns: dict[str, list[float | None]] = {
+        key: [] for key in ("place", "part", "ratio", "low", "high", "visits")
+    }
     outliers: list[int] = []
     changes: list[HistoryChange] = []
     steps_of: dict[int, LevelSteps] = {}
@@ -170,8 +211,8 @@ def _line(
             ("place", places),
             ("part", [machine] * len(places)),
             ("ratio", [math.exp(log) for log in logs]),
-            ("low", [math.exp(log - _Z * error) for log, error in zip(logs, errors, strict=True)]),
-            ("high", [math.exp(log + _Z * error) for log, error in zip(logs, errors, strict=True)]),
+            ("low", [_end(log, -error) for log, error in zip(logs, errors, strict=True)]),
+            ("high", [_end(log, error) for log, error in zip(logs, errors, strict=True)]),
             ("visits", [1] * len(places)),
         ):
             columns[key] += values
@@ -179,6 +220,7 @@ def _line(
     latest = machines[newest]
     told = BenchmarkLine(
         benchmark=line.name,
+        is_time=line.is_time,
         **{key: tuple(values) for key, values in columns.items()},  # type: ignore[arg-type]
         outliers=tuple(outliers),
         latest=latest,
@@ -212,12 +254,17 @@ def _changes(
     ]
 
 
+def _end(log: float, error: float) -> float | None:
+    """Of the interval; None where there is none."""
+    return None if math.isnan(error) else math.exp(log + _Z * error)
+
+
 def _value(estimate: Estimate | None) -> float | None:
     return None if estimate is None else estimate.value
 
 
 def _error(value: Estimate, level: float) -> float:
-    """Standard error of the logarithm, from the interval at that level."""
+    """Standard error of the logarithm, from the interval at that level; NaN where there is none."""
     if value.low is None or value.high is None or value.low <= 0.0:
-        return _UNKNOWN_ERROR
+        return math.nan
     return max(math.log(value.high / value.low) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0)), 1e-5)

@@ -292,7 +292,9 @@ def visited(folder: Path, *visits: tuple[float, float]) -> tuple[float, float]:
         own["points"]["sum"][4] = error
         session(folder, night, [own])
     (only,) = read(folder, 1).told.lines
-    return math.log(only.ratio[0]), math.log(only.high[0] / only.ratio[0]) / 1.96
+    (high,) = only.high
+    assert high is not None
+    return math.log(only.ratio[0]), math.log(high / only.ratio[0]) / 1.96
 
 
 def test_visits_that_scatter_have_the_error_of_their_scatter(tmp_path: Path) -> None:

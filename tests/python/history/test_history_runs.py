@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -19,10 +20,13 @@ from page_data import data_of
 from test_history_reading import SCHEMA
 
 from tollbench import cli
+from tollbench.analysis.several import in_time
 from tollbench.estimates import Estimate
 from tollbench.history import run_history
 from tollbench.history.histories import Histories
+from tollbench.history.run_history import read_runs
 from tollbench.report.histories import history_terminal
+from tollbench.store import RunFile
 
 NIGHTS = 16
 CHANGED = "night-08"
@@ -33,13 +37,15 @@ def night(
     number: int,
     values: Mapping[str, float],
     machine: Mapping[str, Any] = MACHINE,
+    *,
+    launches: int = 12,
     **changes: str,
 ) -> Path:
     """One run: rows whose launches scatter by 1 %, and a machine that is slower by up to 10 % that night."""
     rng = np.random.default_rng(number)
     of_night = float(rng.uniform(1.0, 1.1))
     cases = [
-        Made(name, list(of_night * value * np.exp(rng.normal(0.0, 0.01, 12))))
+        Made(name, list(of_night * value * np.exp(rng.normal(0.0, 0.01, launches))))
         for name, value in values.items()
     ]
     header: dict[str, Any] = {
@@ -117,6 +123,72 @@ def test_times_stand_beside_those_of_one_machine_alone(
     assert "changes are looked for from 8 runs on one machine on, and there are 3 runs" in found["notes"]
 
 
+def told_by(
+    paths: Sequence[Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    assert told_of([*map(str, paths), "--json"], monkeypatch) == 0
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, SCHEMA)
+    return found
+
+
+def test_a_new_kernel_ends_lines_of_times_and_not_of_ratios(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the ninth night on all takes half as long again: that is the kernel's, not the rows'."""
+    paths = [
+        night(
+            tmp_path,
+            number,
+            {"a": 10.0 * (1.5 if number > 8 else 1.0), "b": 20.0 * (1.5 if number > 8 else 1.0)},
+            {**MACHINE, "kernel": "Linux 6.8" if number > 8 else "Linux 6.1", "mitigations": {"x": "Off"}},
+        )
+        for number in range(18)
+    ]
+    found = told_by(paths, capsys, monkeypatch)
+    assert found["changes"] == []
+    (only,) = found["breaks"]
+    assert (only["place"], only["of"], only["reason"]) == (8, "times", "another machine for times: kernel")
+    parts = {line["benchmark"]: set(line["part"]) for line in found["lines"]}
+    assert parts["tasks/made: b / a"] == {0}
+    assert parts["tasks/made: b, time"] == {0, 1}
+    told = "\n".join(history_terminal.lines(Histories.model_validate(found)))
+    assert "its times are compared with each other alone, ratios with those of the runs before" in told
+    assert "to the first run on its machine, runs scatter by" in told
+    assert "to the reference, runs scatter by" in told
+
+
+def test_equal_hosts_of_a_fleet_are_two_machines(tmp_path: Path) -> None:
+    paths = [night(tmp_path, number, {"a": 10.0, "b": 20.0}) for number in range(4)]
+    with ExitStack() as stack:
+        results, rows = in_time([stack.enter_context(RunFile.open(path)) for path in paths], 0.95)
+    found = read_runs(results, rows, threshold=0.01, hosts=["one", "two", "one", "two"])
+    assert [(one.place, one.reason, one.of) for one in found.breaks] == [
+        (0, "another machine or compiler: host", "all")
+    ]
+    assert {line.part for line in found.lines} == {(0, 0, 1, 1)}
+    assert read_runs(results, rows, threshold=0.01).breaks == ()
+
+
+def test_a_run_of_few_launches_has_no_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As its own report shows none; the page draws no bar."""
+    paths = [
+        night(tmp_path, number, {"a": 10.0, "b": 20.0}, launches=3 if number else 12) for number in range(2)
+    ]
+    page = tmp_path / "page.html"
+    assert told_of([*map(str, paths), "--html", str(page)], monkeypatch) == 0
+    capsys.readouterr()
+    found = told_by(paths, capsys, monkeypatch)
+    for line in found["lines"]:
+        assert [low is None for low in line["low"]] == [False, True], line["benchmark"]
+        assert [high is None for high in line["high"]] == [False, True]
+    (points, *_) = data_of(page.read_text())["lines"][0]["parts"]
+    assert points[0][2] is not None
+    assert points[1][2:4] == [None, None]
+
+
 def test_a_copy_of_a_run_is_no_second_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +238,7 @@ def test_a_standard_error_is_that_of_the_runs_own_level(level: float) -> None:
     half = 0.01 * NormalDist().inv_cdf(0.5 + level / 2)
     told = Estimate(value=1.0, low=math.exp(-half), high=math.exp(half))
     assert run_history._error(told, level) == pytest.approx(0.01)
+    assert math.isnan(run_history._error(Estimate(value=1.0), level))
 
 
 @pytest.mark.parametrize(

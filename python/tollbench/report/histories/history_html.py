@@ -7,6 +7,7 @@ show (`thinned`), and of commits those alone are named that a point stands for.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,11 @@ def _spark(line: BenchmarkLine, own: list[HistoryChange]) -> dict[str, Any]:
 
     return {
         "paths": [
-            "M" + "L".join(f"{across(point.place):g} {down(point.ratio):g}" for point in points)
-            for points in parts
+            (
+                "M" + "L".join(f"{across(point.place):g} {down(point.ratio):g}" for point in points),
+                "" if part == line.latest else "other",
+            )
+            for part, points in zip(dict.fromkeys(line.part), parts, strict=True)
         ],
         "marks": [(across(change.place), "slower" if change.ratio > 1.0 else "faster") for change in own],
     }
@@ -111,7 +115,7 @@ def _data(
         "commits": {
             place: [
                 history_lines.short(found, commit.commit),
-                commit.utc[:10],
+                _instant(commit.utc),
                 commit.author,
                 commit.subject[:_SUBJECT],
             ]
@@ -120,9 +124,11 @@ def _data(
         },
         "count": len(found.commits),
         "noun": history_lines.noun(found),
-        "breaks": [[one.place, clean(one.reason)] for one in found.breaks],
+        "breaks": [[one.place, clean(one.reason), one.of == "times"] for one in found.breaks],
         "lines": [
             {
+                "time": line.is_time,
+                "latest": list(dict.fromkeys(line.part)).index(line.latest),
                 "parts": [[_point(point) for point in points] for points in parts],
                 "changes": [_change(change) for change in of_line[line.benchmark]],
             }
@@ -131,8 +137,20 @@ def _data(
     }
 
 
-def _point(point: DrawnPoint) -> list[float]:
-    percents = [round(100.0 * (ratio - 1.0), 2) for ratio in (point.ratio, point.low, point.high)]
+def _instant(utc: str) -> str:
+    """In UTC to the second, as a script reads it: runs of one day have an order, and none another day."""
+    try:
+        told = datetime.fromisoformat(utc)
+    except ValueError:
+        return utc[:10]
+    return told.replace(tzinfo=told.tzinfo or UTC).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _point(point: DrawnPoint) -> list[float | None]:
+    percents = [
+        None if ratio is None else round(100.0 * (ratio - 1.0), 2)
+        for ratio in (point.ratio, point.low, point.high)
+    ]
     return [point.place, *percents, *([point.commits] if point.commits > 1 else [])]
 
 

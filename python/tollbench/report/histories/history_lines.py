@@ -102,10 +102,14 @@ def footing(found: Histories) -> str:
 
 def break_lines(found: Histories) -> list[str]:
     """Sentences on breaks: no change is looked for across one."""
-    return [
-        f"{instant(one.utc)}: {clean(one.reason)}; values before and after are not comparable"
-        for one in found.breaks
-    ]
+    if found.rows_are == "commits":
+        then = {"all": "values before and after are not comparable"}
+    else:  # which may take turns: of two hosts, say, each with a run a night
+        then = {
+            "all": "its runs are compared with each other alone",
+            "times": "its times are compared with each other alone, ratios with those of the runs before",
+        }
+    return [f"{instant(one.utc)}: {clean(one.reason)}; {then[one.of]}" for one in found.breaks]
 
 
 def unbuilt(found: Histories) -> list[HistoryCommit]:
@@ -117,6 +121,11 @@ def now(line: BenchmarkLine) -> str:
     """The newest commit's value against the reference, in the part that goes on."""
     newest = max(at for at, part in enumerate(line.part) if part == line.latest)
     return _against(line.ratio[newest])
+
+
+def against(line: BenchmarkLine) -> str:
+    """What a value of the line is held against."""
+    return "the first run on its machine" if line.is_time else "the reference"
 
 
 def _against(ratio: float) -> str:

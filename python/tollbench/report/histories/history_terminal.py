@@ -47,7 +47,8 @@ def _line(found: Histories, line: BenchmarkLine, wide: int) -> str:
     noun = history_lines.noun(found)
     told = [
         f"{clean(line.benchmark):{wide}}  {blocks(line, own)}",
-        f"{history_lines.now(line)} to the reference, {noun}s scatter by {numbers.difference(line.scatter)}",
+        f"{history_lines.now(line)} to {history_lines.against(line)},"
+        f" {noun}s scatter by {numbers.difference(line.scatter)}",
         *history_lines.states(found, line),
     ]
     return "  ".join(told[:2]) + "".join(f"; {state}" for state in told[2:])

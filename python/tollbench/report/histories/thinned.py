@@ -19,8 +19,8 @@ class DrawnPoint(NamedTuple):
 
     place: int
     ratio: float
-    low: float
-    high: float
+    low: float | None  # no bar where nobody knows it
+    high: float | None
     commits: int
 
 
@@ -28,7 +28,7 @@ def drawn_points(line: BenchmarkLine, changes: list[HistoryChange], most: int) -
     """Of each part of a line; about `most` points in all."""
     part = np.array(line.part)
     places = np.array(line.place)
-    columns = [np.array(column) for column in (line.ratio, line.low, line.high)]
+    columns = [np.array(column, dtype=np.float64) for column in (line.ratio, line.low, line.high)]
     size = max(1, -(-len(places) // most))
     found = []
     for number in dict.fromkeys(line.part):
@@ -52,7 +52,7 @@ def _piece(places: NDArray[np.int_], columns: list[NDArray[np.float64]], size: i
     """What lies between two changes, `size` commits a point."""
     if size == 1:
         return [
-            DrawnPoint(int(place), float(ratio), float(low), float(high), 1)
+            DrawnPoint(int(place), float(ratio), _known(low), _known(high), 1)
             for place, ratio, low, high in zip(places, *columns, strict=True)
         ]
     whole = len(places) // size * size
@@ -67,6 +67,10 @@ def _piece(places: NDArray[np.int_], columns: list[NDArray[np.float64]], size: i
                 for place, m, lo, hi in zip(at, middle, low, high, strict=True)
             ]
     return points
+
+
+def _known(end: np.float64) -> float | None:
+    return None if np.isnan(end) else float(end)
 
 
 def most_of_a_line(lines: int) -> int:

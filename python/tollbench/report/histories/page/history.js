@@ -18,20 +18,24 @@ const loaded = keepLoading();
 
   const commit = (place) => data.commits[place] ?? ["", "", "", ""];
   const at = (place) => (dates.checked ? Date.parse(commit(place)[1]) : place);
+  const day = (instant) => instant.slice(0, 10);
+  const signs = ["circle", "rect", "triangle", "diamond"];
   const percent = (x) => `${x > 0 ? "+" : ""}${x} %`;
 
-  function described(point) {
-    const [place, value, low, high, count] = point, [hash, date, author, subject] = commit(place);
-    const box = make("div", "tooltip");
-    box.append(make("b", "", `${percent(value)} (${percent(low)} to ${percent(high)})`),
-      make("span", "", count ? `${count} ${data.noun}s around ${hash}, ${date}` : `${hash} ${date}`));
+  function described(point, part) {
+    const [place, value, low, high, count] = point, [hash, instant, author, subject] = commit(place);
+    const box = make("div", "tooltip"), interval = low === null ? "" : ` (${percent(low)} to ${percent(high)})`;
+    box.append(make("b", "", percent(value) + interval),
+      make("span", "", count ? `${count} ${data.noun}s around ${hash}, ${day(instant)}` : `${hash} ${day(instant)}`));
     if (!count) box.append(make("span", "", `${subject}, ${author}`));
+    if (part) box.append(make("span", "", part));
     return box;
   }
 
   function bars(points, tone) {
     return {
-      type: "custom", silent: true, z: 1, data: points.map((point) => [at(point[0]), point[2], point[3]]),
+      type: "custom", silent: true, z: 1,
+      data: points.filter((point) => point[2] !== null).map((point) => [at(point[0]), point[2], point[3]]),
       encode: { x: 0, y: [1, 2] },
       renderItem: (_, api) => {
         const [x, low] = api.coord([api.value(0), api.value(1)]), high = api.coord([api.value(0), api.value(2)])[1];
@@ -43,16 +47,19 @@ const loaded = keepLoading();
   function option(line) {
     const accent = colour("accent"), soft = colour("soft"), grid = colour("line");
     const series = [];
+    // Parts may lie over each other, two machines that take turns: the present one has the colour, each its own sign.
     line.parts.forEach((points, number) => {
-      series.push(bars(points, accent));
-      series.push({ type: "line", symbol: "circle", symbolSize: points.length > 300 ? 2.5 : 5, z: 2, itemStyle: { color: accent },
-        lineStyle: { color: accent, width: 1.2, opacity: 0.7 }, data: points.map((point) => ({ value: [at(point[0]), point[1]], point })),
+      const tone = number === line.latest ? accent : soft;
+      const part = line.parts.length > 1 ? `part ${number + 1} of ${line.parts.length}` : "";
+      series.push(bars(points, tone));
+      series.push({ type: "line", symbol: signs[number % signs.length], symbolSize: points.length > 300 ? 2.5 : 6, z: 2, itemStyle: { color: tone },
+        lineStyle: { color: tone, width: 1.2, opacity: 0.7 }, data: points.map((point) => ({ value: [at(point[0]), point[1]], point, part })),
         ...(number === 0 ? marks(line) : {}) });
     });
     return {
-      animation: false, grid: { left: 62, right: 24, top: 26, bottom: 42 },
+      useUTC: true, animation: false, grid: { left: 62, right: 24, top: 26, bottom: 42 },
       tooltip: { trigger: "item", confine: true, transitionDuration: 0, backgroundColor: colour("surface"), borderColor: grid,
-        textStyle: { color: colour("ink"), fontSize: 13 }, formatter: (item) => (item.data && item.data.point ? described(item.data.point) : "") },
+        textStyle: { color: colour("ink"), fontSize: 13 }, formatter: (item) => (item.data && item.data.point ? described(item.data.point, item.data.part) : "") },
       xAxis: { type: dates.checked ? "time" : "value", min: dates.checked ? undefined : 0, max: dates.checked ? undefined : Math.max(1, data.count - 1),
         name: dates.checked ? `date of the ${data.noun}` : data.noun, nameLocation: "middle", nameGap: 26, nameTextStyle: { color: soft },
         axisLabel: { color: soft }, splitLine: { show: false }, minInterval: 1 },
@@ -71,7 +78,7 @@ const loaded = keepLoading();
       markLine: { symbol: "none", silent: true, data: [
         ...line.changes.map(([place, , , word, told]) => ({ xAxis: at(place), lineStyle: { color: tone[word], type: "dashed" },
           label: { formatter: told, color: tone[word], fontSize: 11 } })),
-        ...data.breaks.map(([place]) => ({ xAxis: at(place), lineStyle: { color: colour("break"), type: "dotted" },
+        ...data.breaks.filter(([, , times]) => line.time || !times).map(([place]) => ({ xAxis: at(place), lineStyle: { color: colour("break"), type: "dotted" },
           label: { formatter: "break", color: colour("break"), fontSize: 11 } }))] },
     };
   }
