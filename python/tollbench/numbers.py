@@ -199,6 +199,14 @@ def percent(share: float | None, digits: int = 2, most_decimals: int = 9) -> str
     return f"{fixed(value, max(0, min(most_decimals, digits - 1 - magnitude)) if value else 0)} %"
 
 
+def probability(share: float) -> str:
+    """A level or a probability as a percentage that reads 100 % only where it is: 0.95, 0.995, 0.9999."""
+    lacking = 100.0 * (1.0 - share)
+    if not 0.0 < lacking < 1.0:
+        return percent(share)
+    return f"{fixed(100.0 * share, min(9, math.ceil(-math.log10(lacking) - 1e-9)))} %"
+
+
 def difference(share: float) -> str:
     """How much two times differ, as a percentage: at most two decimals, as finer ones mean nothing."""
     return percent(share, most_decimals=2)

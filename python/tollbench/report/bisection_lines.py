@@ -70,12 +70,7 @@ def _one(found: FoundChange, commits: Sequence[Commit], outcome: BisectionOutcom
         of = "One of these commits, of which only the last can be counted:"
         told = [_named(commits[0])] if len(commits) == 1 else [of, *_some(commits)]
         return [*told, f"  {clean(found.benchmark)} {_executes(found)} since then; counted, not timed"]
-    probability = found.probability or 0.0
-    chance = (
-        "above 99.9 %"  # never certain: it is that of a change which the first comparison may have erred on
-    )
-    if probability <= 0.999:
-        chance = numbers.percent(probability, 3, most_decimals=1)
+    chance = chance_of(found.probability or 0.0)
     if len(commits) == 1:
         since = _since(found, "then", outcome)
         change = f"{clean(found.benchmark)} {_changed(found)} {since}; probability {chance}"
@@ -86,6 +81,11 @@ def _one(found: FoundChange, commits: Sequence[Commit], outcome: BisectionOutcom
         f"  {clean(found.benchmark)} {_changed(found)} {_since(found, 'these', outcome)};"
         f" probability of all together {chance}",
     ]
+
+
+def chance_of(probability: float) -> str:
+    """Never certain: it is that of a change which the first comparison may have erred on."""
+    return "above 99.9 %" if probability > 0.999 else numbers.percent(probability, 3, most_decimals=1)
 
 
 def _since(found: FoundChange, then: str, outcome: BisectionOutcome) -> str:
@@ -111,7 +111,7 @@ def _undecided(outcome: BisectionOutcome) -> list[str]:
     if not outcome.suspects:
         return told
     count = sum(map(len, outcome.suspects))
-    chance = numbers.percent(min(1.0, sum(found.probability or 0.0 for found in outcome.printed.found)), 3)
+    chance = chance_of(sum(found.probability or 0.0 for found in outcome.printed.found))
     change = outcome.printed.found[0]
     how = _executes if outcome.by_counts else _changed
     whole = how(outcome.changes[0] if outcome.changes else change)
@@ -129,7 +129,7 @@ def _undecided(outcome: BisectionOutcome) -> list[str]:
             f" came with {'this commit' if count == 1 else f'one of these {count} commits'}:"
         )
     for found, commits in zip(outcome.printed.found, outcome.suspects, strict=True):
-        own = _executes(found) if outcome.by_counts else numbers.percent(found.probability or 0.0, 2)
+        own = _executes(found) if outcome.by_counts else chance_of(found.probability or 0.0)
         if len(commits) == 1:
             told.append(f"  {_named(commits[0])} ({own})")
         else:

@@ -22,7 +22,7 @@ def columns(workload: WorkloadResult, level: float) -> list[Column[Row]]:
     rows, per, note = workload.rows, clean(workload.per), harness_note(workload)
     time = numbers.time_scale((row.value for row in rows), workload.unit)
     return [
-        *_compared(time, per, numbers.percent(level)),
+        *_compared(time, per, numbers.probability(level)),
         _footing(workload),
         *_times(time, per, note),
         *details.columns(workload),

@@ -78,7 +78,7 @@ def _head(results: Results, warnings: Sequence[str]) -> list[str]:
     lines = [
         f"{prose(', '.join(filter(None, facts)) or 'Machine unknown')}. "
         f"{several(run.launches, 'launch', 'launches')}, {prose(run.profile)} profile, "
-        f"intervals at {numbers.percent(run.level)}, toll {prose(run.toll_version)}.",
+        f"intervals at {numbers.probability(run.level)}, toll {prose(run.toll_version)}.",
         prose(floor_sentence(results.floor)) + ".",
         prose(few_rounds_sentence(results)),
     ]

@@ -79,7 +79,7 @@ def page(results: Results) -> dict[str, Any]:
         "workloads": workloads,
         "topics": _topics(workloads, anchors),
         "case_count": total,
-        "level": numbers.percent(results.run.level),
+        "level": numbers.probability(results.run.level),
         "run": _run(results),
     }
 
@@ -138,7 +138,7 @@ def _figures(results: Results, measured: int, total: int) -> list[dict[str, str]
         {"label": "Launches", "value": f"{run.launches:,}", "note": "fresh processes, in random order"},
         {
             "label": "Intervals",
-            "value": numbers.percent(run.level),
+            "value": numbers.probability(run.level),
             "note": "confidence, of every interval below",
             "link": "floor" if few_rounds_sentence(results) else "",
             "linked": "those of values within this run's conditions",

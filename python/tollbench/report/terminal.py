@@ -77,7 +77,7 @@ def _head(results: Results, warnings: Sequence[str], writer: Writer) -> None:
     took = f" in {numbers.duration(run.seconds)}" if run.seconds is not None else ""
     writer.line(
         f"{clean(run.profile)} profile · {several(run.launches, 'launch', 'launches')}{took} · "
-        f"intervals at {numbers.percent(run.level)} · toll {clean(run.toll_version)}"
+        f"intervals at {numbers.probability(run.level)} · toll {clean(run.toll_version)}"
     )
     writer.line(floor_sentence(results.floor), "cyan")
     if few := few_rounds_sentence(results):

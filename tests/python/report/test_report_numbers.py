@@ -170,6 +170,17 @@ def test_time_per_unit_created_has_the_interval_of_the_value_in_its_own_units():
 
 
 @pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        (0.95, "95 %"), (0.99, "99 %"), (0.991, "99.1 %"), (0.995, "99.5 %"), (0.999, "99.9 %"),
+        (0.9995, "99.95 %"), (0.9999, "99.99 %"), (0.9999996, "99.99996 %"), (1.0, "100 %"), (0.5, "50 %"),
+    ],
+)  # fmt: skip
+def test_a_level_reads_100_percent_only_where_it_is(share: float, told: str) -> None:
+    assert numbers.probability(share) == told
+
+
+@pytest.mark.parametrize(
     ("share", "percentage", "difference"),
     [
         (0.0123, "1.2 %", "1.2 %"),

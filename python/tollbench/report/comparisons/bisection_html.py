@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tollbench import numbers
 from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
 from tollbench.report import bisection_lines
 from tollbench.report.comparisons.comparison_page import FILES
@@ -64,8 +63,8 @@ def _drawn(outcome: BisectionOutcome, step: SearchStep, found: tuple[float, ...]
         found=found,
         side=side if known else "",
         rounds=str(step.rounds) if step.rounds else "",
-        changed=numbers.percent(step.changed, 3, most_decimals=1) if known else "",
+        changed=bisection_lines.chance_of(step.changed) if known else "",
         leading="..".join(part[:_SHORT] for part in step.leading.split("..")),
-        probability=numbers.percent(step.probability, 3, most_decimals=1),
+        probability=bisection_lines.chance_of(step.probability),
         told=told,
     )

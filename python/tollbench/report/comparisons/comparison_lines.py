@@ -215,7 +215,7 @@ def footnotes(found: Comparisons) -> Sequence[str]:
     against = "of a side against the one behind it" if found.crosswise else f"against {clean(found.sides[0])}"
     notes = [
         f"Changes are of time, {against}; with probability"
-        f" {numbers.percent(found.level)} or more all intervals of this table hold together,"
+        f" {numbers.probability(found.level)} or more all intervals of this table hold together,"
         " although they were looked at while measuring.",
     ]
     if count_lines.any_counts(found) and not timed(found):

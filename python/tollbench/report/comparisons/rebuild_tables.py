@@ -49,7 +49,7 @@ def sentences(found: Rebuilds) -> list[str]:
     sides = f"{found.layouts} layouts a side" if found.layouts else "files as the linker made them"
     told.append(
         f"{times(len(found.rows), 'row')} in {found.seconds:.0f} s; {sides}; at most"
-        f" {found.trial_budget_s:g} s a row; each table at a level of {numbers.percent(found.level)}."
+        f" {found.trial_budget_s:g} s a row; each table at a level of {numbers.probability(found.level)}."
         + (" Interrupted." if found.interrupted else "")
     )
     return told

@@ -107,7 +107,8 @@ def footnotes(found: SeveralRuns) -> list[str]:
     levels = sorted({one.run.level for one in found.runs})
     notes = [
         "A ratio is of two rows of one run, paired by its rounds; the same row is the reference in all runs."
-        f" Intervals of a table's ratios hold together at {numbers.percent(levels[0])}. {DIFFER}: {APART}."
+        f" Intervals of a table's ratios hold together at {numbers.probability(levels[0])}."
+        f" {DIFFER}: {APART}."
         " No time of one run is divided by a time of another one."
     ]
     cells = [cell for table in found.tables for row in table.rows for cell in row.cells if cell is not None]
