@@ -30,7 +30,7 @@ from tollbench.counting.fixed import can_fix_addresses
 from tollbench.counting.hardware import HARDWARE, VALGRIND, VALGRIND_COUNTS, InstructionCounter
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
-from tollbench.stats import fewest_values, median_interval
+from tollbench.stats import bonferroni, fewest_values, median_interval
 
 LAUNCHES = 2  # of each side: they either agree or scatter
 CONFIRMING_LAUNCHES = 4  # where the sides differ: a tossed coin may agree with itself twice
@@ -45,7 +45,7 @@ class Counts:
     labels: Sequence[str]
     counter: Counter
     metrics: Set[str]
-    level: float
+    level: float  # with which all intervals of the table hold together
     rules: Sequence[Rule] = ()
     keep: Keep = lambda _record: None
     on_benchmark: Callable[[str], None] = lambda _name: None
@@ -53,10 +53,13 @@ class Counts:
 
     def added(self, comparisons: Sequence[Comparison]) -> Iterator[Comparison]:
         """Each with its counts. Raises Interrupted."""
+        # Of 100 equal benchmarks one in 256 each has all of 8 differences above 0: a gate would close on a
+        # third of such tables.
+        level = bonferroni(self.level, max(1, len(comparisons) * len(self.metrics)))
         for item in comparisons:
             self.on_benchmark(item.benchmark)
             two = Two(self.labels.index(item.a), self.labels.index(item.b))
-            counts = held_against(tuple(self._of(item.benchmark, two)), self.rules)
+            counts = held_against(tuple(self._of(item.benchmark, two, level)), self.rules)
             self.keep(
                 {
                     "counts": {
@@ -73,20 +76,18 @@ class Counts:
         """All launches of one side, by benchmark."""
         return {name: taken for (of, name), taken in self._taken.items() if of == side}
 
-    def _of(self, name: str, two: Two) -> Iterator[CountChange]:
+    def _of(self, name: str, two: Two, level: float) -> Iterator[CountChange]:
         for one in two:
             self._take(one, name, self.metrics, LAUNCHES)
         both = [self._amounts(one, name) for one in two]
         if different := frozenset(each for each in both[0] if _doubtful(both[0][each], both[1][each])):
             both = self._again(two, name, different, CONFIRMING_LAUNCHES)
         if scattering := {metric for metric in both[0] if any(_scatters(each[metric]) for each in both)}:
-            wanted = max(SCATTERING_LAUNCHES, fewest_values(self.level))
+            wanted = max(SCATTERING_LAUNCHES, fewest_values(level))
             both = self._again(two, name, scattering, wanted)
         for metric in METRICS:
             if metric in both[0]:
-                yield change(
-                    metric, *(each[metric] for each in both), labels=self._labels(two), level=self.level
-                )
+                yield change(metric, *(each[metric] for each in both), labels=self._labels(two), level=level)
 
     def _again(
         self, two: Two, name: str, metrics: Set[str], wanted: int

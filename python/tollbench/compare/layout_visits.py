@@ -26,13 +26,22 @@ class LayoutVisits:
         visits = [sum(self._visits[name][number] for name in names) for number in range(self._layouts)]
         return rng.choice([number for number, count in enumerate(visits) if count == min(visits)])
 
-    def order(self, name: str, number: int | None, drawn: list[int]) -> list[int]:
-        """Of sides: every second visit of a layout reverses the one before, so that coming first cancels."""
-        before = self._to_reverse.get((name, number)) if number is not None else None
-        return drawn if before is None else before[::-1]
+    def order(self, names: Sequence[str], number: int | None, drawn: list[int]) -> list[int]:
+        """Of sides: every second visit of a layout reverses the one before, so that coming first cancels.
+
+        Benchmarks that share a launch may have been launched apart before: the order that most of them lack.
+        """
+        if number is None:
+            return drawn
+        lacking = [before for name in names if (before := self._to_reverse.get((name, number))) is not None]
+        if not lacking:
+            return drawn
+        (most, _), *_ = Counter(map(tuple, lacking)).most_common(1)
+        return list(most[::-1])
 
     def visited(self, name: str, number: int, order: list[int]) -> None:
         """A round of this benchmark gave values, in this order of its sides."""
         self._visits[name][number] += 1
-        if self._to_reverse.pop((name, number), None) is None:
-            self._to_reverse[name, number] = list(order)
+        before = self._to_reverse.setdefault((name, number), list(order))
+        if before == order[::-1]:
+            del self._to_reverse[name, number]

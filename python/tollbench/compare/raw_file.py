@@ -1,4 +1,4 @@
-"""Every launch as it was, a JSON object a line, on disk before the next launch starts."""
+"""Every launch as it was, a JSON object a line, on disk before the next round of launches starts."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class FakeSubject:
         drawn = rng.sample(range(len(self.labels)), len(self.labels))
         found = Round(raw=[{"benchmarks": list(names)}])
         visit = self._visits.draw(names, rng)
-        order = self._visits.order(names[0], visit, drawn)
+        order = self._visits.order(names, visit, drawn)
         for name in names:
             if reason := self.breaks.get((name, len(self.rounds)), ""):
                 found.failures[name] = {self.breaking % len(self.labels): reason}

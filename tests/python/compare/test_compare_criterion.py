@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from foreign_kinds import compared_as, executable, rows
 
-from tollbench.compare import (
-    Verdict,
-)
+from tollbench.compare import MeasuringOptions, Verdict
+from tollbench.compare.adapters.criterion import Criterion
+from tollbench.compare.subject import Side
 
 # Its bytes hold what tells a Criterion executable. Words of its own stand before the options.
 FAKE = r"""#!/usr/bin/env -S python3 -ES
@@ -84,6 +84,18 @@ def test_a_slow_down_is_found_in_every_version(fake: str, version: str) -> None:
         assert (item.verdict, item.regression) == (Verdict.SLOWER, True)
         assert item.ratio == pytest.approx(1.05, abs=0.01)
         assert item.a_ns == pytest.approx(100.0, rel=0.02)
+
+
+def test_sides_of_two_versions_are_measured_for_as_long(fake: str) -> None:
+    """The oldest knows whole seconds alone: caches that are warmer on one side would be a difference."""
+    sides = [Side(version, (fake, f"version={version}")) for version in ("0.8", "0.3.0", "0.4")]
+    subject = Criterion(sides, MeasuringOptions(20.0))
+    subject.survey()
+    assert set(subject._times) == {"0.8", "0.3.0", "0.4"}
+    assert {words[1] for words in subject._times.values()} == {"1"}
+    younger = Criterion([sides[0], sides[2]], MeasuringOptions(20.0))
+    younger.survey()
+    assert {words[1] for words in younger._times.values()} == {"0.005"}
 
 
 def test_only_what_matches_is_compared(fake: str) -> None:

@@ -161,7 +161,7 @@ class OneAfterAnother(ABC):
             found.failures[names[0]] = dict(out)
             return found
         layout = self._visits.draw(names, rng)
-        order = self._visits.order(names[0], layout, drawn)
+        order = self._visits.order(names, layout, drawn)
         places = [
             InRound(position, index, layout)
             for position, index in enumerate(order)

@@ -299,8 +299,9 @@ class Programs:
     def _look(self, name: str, turns: Turns, come: Sequence[Mapping[int, Unread]]) -> list[dict[int, _Read]]:
         """Checks and reads the answers of blocks, in the order in which they came."""
         found: list[dict[int, _Read]] = []
+        if come:
+            self._agree(name, come[0])  # all blocks are of as many iterations
         for block in come:
-            self._agree(name, block)
             found.append({})
             for side, unread in block.items():
                 with fault_of(side):
@@ -313,15 +314,13 @@ class Programs:
         return found
 
     def _agree(self, name: str, block: Mapping[int, Unread]) -> None:
-        """In all pairs the others are held against the answer that most sides give, not against the first.
+        """The others are held against the first side's answer; in all pairs against that which most give.
 
-        Whoever came first in the block was right, so that one wrong answer cost the pairs of all right sides
+        Whoever came first in the block was right, so that one wrong answer cost the rows of all right sides
         where the draw had it there. Of answers that as many give, the one of the side named first counts.
         """
-        if not self.options.all_pairs or len(block) < 3:
-            return
         given: dict[tuple[int, int], list[int]] = {}
-        for side in sorted(block):
+        for side in sorted(block) if self.options.all_pairs else {0} & block.keys():
             with suppress(LaunchFailed):  # is told where this answer has its turn
                 batch = block[side].timed().batch
                 given.setdefault((batch.units, batch.checksum), []).append(side)
