@@ -23,6 +23,7 @@ class Exit(IntEnum):
     REGRESSION_OR_FAILED_CHECK = 1
     USAGE = 2  # also: output that cannot be written; nothing is lost, the command can be repeated
     INCONCLUSIVE = 3  # also: the disk filled while measuring; what was measured is kept, --resume goes on
+    BUG = 70  # of toll itself, as sysexits.h has it: a gate lets 3 pass, and nothing was judged
     INTERRUPTED = 130
 
 

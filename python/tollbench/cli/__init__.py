@@ -278,4 +278,4 @@ def _unexpected(error: Exception) -> int:
     message = str(error).splitlines()[0] if str(error) else ""
     say(f"toll: this is a bug: {type(error).__name__}: {message[:300]}")
     say(f"  next: report it with the traceback, which was saved here: {where}")
-    return int(Exit.INCONCLUSIVE)
+    return int(Exit.BUG)

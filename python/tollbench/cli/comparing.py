@@ -209,7 +209,14 @@ def _with_the_machine(
         found = found.model_copy(update=told)
         with suppress(Interrupted):  # a full disk, which `keeping` tells
             keeping({"found": found.model_dump(mode="json")})
-    return found, keeping.error or unsaved
+    return found, keeping.error or unsaved or _no_room(found)
+
+
+def _no_room(found: Comparisons) -> TollError | None:
+    """What ended the measuring before its time, where nobody asked for it."""
+    if not found.no_room:
+        return None
+    return TollError(found.no_room, "make room there, or name another folder: TMPDIR=FOLDER toll compare ...")
 
 
 def _cleaned_up(subject: OneAfterAnother) -> None:
@@ -336,6 +343,8 @@ def show(
             tell_json(found.model_dump_json(indent=2))
         else:
             comparison_terminal.show(found)
+    except TollError as refused:  # standard output has no room: a regression is one all the same
+        errors.append(refused)
     finally:  # a reader that has left, `| head`, wants the files all the same
         for form, output in files.items():
             from tollbench.report.comparisons.comparison_formats import RENDERERS

@@ -29,7 +29,7 @@ from tollbench.compare.usage import Usage
 from tollbench.compare.verdict_sentences import rough
 from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
 from tollbench.launching.clock import Clock, SystemClock
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
 from tollbench.launching.meanwhile import Meanwhile
 from tollbench.stats import bonferroni
 from tollbench.stats.cluster_sequence import fewest_clusters
@@ -68,7 +68,8 @@ def compare(
     try:
         survey = subject.survey()
         sides_of = sides_compared(survey, subject.labels, all_pairs=settings.all_pairs, only=names)
-    except Interrupted:
+    except Interrupted as ended:
+        engine.note_end(ended)
         return engine.results(Survey(()), interrupted=True)
     except LaunchFailed as failure:
         return engine.results(Survey(()), failed=failure.reason)
@@ -78,7 +79,8 @@ def compare(
         engine.know(standings_of(right, subject.labels, look_at_code), measure_all=measure_all)
         engine.begin(engine.to_measure(wanted))
         keep({"survey": survey_record(survey, sides_of) | {"code": engine.code_record()}})
-    except Interrupted:
+    except Interrupted as ended:
+        engine.note_end(ended)
         return engine.results(survey, interrupted=True)
     return engine.results(survey, interrupted=engine.go())
 
@@ -151,6 +153,7 @@ def confirm(
             "comparisons": merged,
             "seconds": first.seconds + engine.elapsed_s,
             "interrupted": interrupted,
+            "no_room": engine.no_room,
             "meanwhile": engine.meanwhile if meanwhile is not None else first.meanwhile + engine.meanwhile,
         }
     )
@@ -259,6 +262,7 @@ class _Engine:
         self._judge = Judge(
             subject.labels, settings.threshold, 1.0 - settings.level, settings.layouts, limits
         )
+        self.no_room = ""
         self._rounds = 0
         self._usage = Usage()
 
@@ -314,10 +318,16 @@ class _Engine:
                     self._look_last(waiting)
                 else:
                     self._round(waiting)
-        except Interrupted:
+        except Interrupted as ended:
+            self.note_end(ended)
             self._look_last(self._tracks)  # whoever interrupted did not choose the moment by these values
             return True
         return False
+
+    def note_end(self, ended: Interrupted) -> None:
+        """Why it came before its time, where nobody asked for it."""
+        if isinstance(ended, NoRoom):
+            self.no_room = ended.reason
 
     def _look_last(self, tracks: Sequence[Track]) -> None:
         for track in tracks:
@@ -375,6 +385,7 @@ class _Engine:
             until=self._settings.until,
             seconds=round(self.elapsed_s, 3),
             interrupted=interrupted,
+            no_room=self.no_room,
             meanwhile=self.meanwhile,
             started_utc=self._started_utc,
         )

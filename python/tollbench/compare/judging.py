@@ -14,6 +14,8 @@ from tollbench.compare.verdicts import Comparison, Verdict
 from tollbench.stats import equivalence
 from tollbench.stats.shapes import Shapes
 
+_FARTHEST = 700.0  # of a logarithm whose number is one
+
 EVERYTHING = "*"  # the benchmark of a row that concerns a side as a whole
 
 
@@ -85,8 +87,8 @@ class Judge:
             a=self.labels[two.a],
             b=self.labels[two.b],
             ratio=math.exp(evidence.middle) if shown else None,
-            low=math.exp(bounds.low) if shown and math.isfinite(bounds.low) else None,
-            high=math.exp(bounds.high) if shown and math.isfinite(bounds.high) else None,
+            low=_end(bounds.low) if shown else None,
+            high=_end(bounds.high) if shown else None,
             level=1.0 - self.alpha,
             verdict=verdict,
             launches=len(logs),
@@ -114,6 +116,11 @@ class Judge:
             tested = track.shapes(two, math.exp(track.middles[two])) if two in track.middles else None
         alpha = self.alpha * (1.0 - MEDIAN_SHARE)
         return shapes, tested is not None and tested.beyond(self.threshold, alpha)
+
+
+def _end(log: float) -> float | None:
+    """Of an interval; None where it has none on that side, or one that no number says."""
+    return math.exp(log) if abs(log) <= _FARTHEST else None
 
 
 def _agreeing(first_ns: float | None, middle: float) -> float | None:

@@ -74,7 +74,8 @@ class ComparisonSettings:
         rules = {
             # Closer to 1, its share for one of many is lost to rounding. `confirm` halves what is left.
             "level": (0.5 <= self.level <= 0.9999996, "0.5 to 0.999999"),
-            "threshold": (0.0 < self.threshold < 10.0, "above 0, below 10"),
+            # What no clock tells apart is no threshold; and what is squared stays a number.
+            "threshold": (1e-6 <= self.threshold < 10.0, "at least 1e-6 (0.0001 %), below 10"),
             "budget": (0.0 < self.budget_s < 1e9, "above 0, below 1e9 seconds"),
             "total budget": (0.0 < self.total_s < 1e9, "above 0, below 1e9 seconds"),
             "number of layouts": (self.layouts in (0, *LAYOUTS), f"0, or {LAYOUTS[0]} to {LAYOUTS[-1]}"),

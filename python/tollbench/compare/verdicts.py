@@ -235,6 +235,9 @@ class Comparisons(ComparisonRecord):
     )
     seconds: NotNegative = Field(description="wall time of all measuring")
     interrupted: bool = False
+    no_room: str = Field(
+        default="", description="of an interrupted one: which disk was full, where that is what ended it"
+    )
     meanwhile: tuple[str, ...] = Field(
         default=(), description="what befell the machine while it measured: a suspend, other CPUs, a halt"
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench.launching.child import MAX_OUTPUT_BYTES
-from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.failure import LaunchFailed, NoRoom
 from tollbench.launching.interrupt import Interrupt, unbroken
 from tollbench.launching.sandbox import Confined
 from tollbench.launching.spawned import Spawned, ended_as, unseen_end, with_last_words
@@ -23,6 +25,7 @@ from tollbench.writing import scratch_folder
 CHUNK_BYTES = 256 * 1024
 _LAST_ERR_BYTES = 64 * 1024
 _LAST_WORDS_BYTES = 240
+_LEAST_ROOM_BYTES = 1 << 20  # of a disk: a report finds no room in less
 _STRAY_WAIT_S = 0.05  # how long output is awaited that a program left in its pipe when it ended
 
 
@@ -81,16 +84,33 @@ class Command:
 
 @contextmanager
 def working_folder(folder: Path | None) -> Iterator[Path]:
-    """`folder`, or a fresh one that is removed with all that was written into it. Raises LaunchFailed."""
+    """`folder`, or a fresh one that is removed with all that was written into it.
+
+    Raises NoRoom where there can be none, or where a launch failed and the disk is full without its files:
+    that is nobody's fault who is compared, and what was measured before is judged.
+    """
     if folder is not None:
         yield folder
         return
-    with ExitStack() as stack:
-        try:
-            made = stack.enter_context(scratch_folder())
-        except OSError as error:  # a full disk must not cost what was measured before
-            raise LaunchFailed(f"cannot be given a folder to run in: {error.strerror or error}") from None
-        yield made
+    where = Path(tempfile.gettempdir())
+    try:
+        with ExitStack() as stack:
+            try:
+                made = stack.enter_context(scratch_folder())
+            except OSError as error:
+                why = error.strerror or error
+                raise NoRoom(f"no program can be given a folder in {where}: {why}") from None
+            yield made
+    except LaunchFailed:
+        if _is_full(where):
+            raise NoRoom(f"{where}, where programs run, is full") from None
+        raise
+
+
+def _is_full(folder: Path) -> bool:
+    with suppress(OSError):
+        return shutil.disk_usage(folder).free < _LEAST_ROOM_BYTES
+    return True
 
 
 def run_command(
@@ -194,10 +214,10 @@ class RunningCommand:
 
     def ends_within(self, seconds: float) -> bool:
         """Whether it has ended by then; reads meanwhile. Raises Interrupted."""
-        deadline = time.monotonic() + seconds
-        while self._spawned.exit_fd not in self._wait(deadline - time.monotonic()):
-            if time.monotonic() >= deadline:
-                return False
+        deadline = time.monotonic() + seconds - self._spawned.halted_s
+        while self._spawned.exit_fd not in self._wait(deadline + self._spawned.halted_s - time.monotonic()):
+            if time.monotonic() >= deadline + self._spawned.halted_s:
+                return self._spawned.exit_fd in self._wait(0.0)
         return True
 
     def too_long(self, limit_s: float) -> LaunchFailed:

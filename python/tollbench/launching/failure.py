@@ -29,6 +29,14 @@ class Interrupted(Exception):  # somebody asked the run to stop
     """Ctrl-C or SIGTERM came while a program ran; the program is gone."""
 
 
+class NoRoom(Interrupted):  # a disk without room, which asks the same
+    """The place where programs run is full, or not there: `reason` says which."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 @contextmanager
 def fault_of(side: int) -> Iterator[None]:
     """What a program does wrong meanwhile is this side's fault. Raises the same LaunchFailed with `side`."""

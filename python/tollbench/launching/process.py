@@ -138,7 +138,7 @@ class Process(Child):
 
     def _wait(self) -> None:
         """Waits until something has come; breaks off at a limit, an interrupt or the program's end."""
-        ready = self._spawned.ready_within(min(self._deadline, self._next_look) - time.monotonic())
+        ready = self._spawned.ready_within(self._until_a_look())
         if self._stderr.fileno() in ready:
             self._read_stderr()
         if self._stdout.fileno() in ready and not self._read_stdout():
@@ -146,10 +146,14 @@ class Process(Child):
         if self._output_bytes > MAX_OUTPUT_BYTES:
             self._fail(f"printed more than {MAX_OUTPUT_BYTES // 1024**2} MiB besides its samples")
         now = time.monotonic()
-        if now >= self._deadline:
+        if now >= self._deadline + self._spawned.halted_s:
             self._fail(f"did not end within its limit of {self._limits.time_s:g} s", Status.TIMED_OUT)
         if now >= self._next_look:
             self._look_at_memory(now)
+
+    def _until_a_look(self) -> float:
+        """Seconds until the time is up, or memory is looked at."""
+        return min(self._deadline + self._spawned.halted_s, self._next_look) - time.monotonic()
 
     def _read_stdout(self) -> bool:
         """Takes what has come; False at the end of the stream."""

@@ -31,6 +31,7 @@ _SANDBOX_LIMIT_S = 10.0  # for a sandbox to be made, and to be gone
 _UNKILLED_LIMIT_S = 2.0  # for the end of a program that may not be signalled
 _PROCESSES = 3  # of a sandbox before the program begins: bubblewrap, and two shells
 _WORDS_BYTES = 1000
+_LATE_S = 0.2  # of a wait: a busy machine is later than asked by less
 
 
 class Spawned:
@@ -57,6 +58,9 @@ class Spawned:
     ) -> None:
         self._sandbox = sandbox_of(confined)
         self._inside: _Inside | None = None
+        # How long toll itself stood still while it waited (Ctrl-Z, a paused container): a program that was
+        # halted with it has not had that time.
+        self.halted_s = 0.0
         self.others_switches = 0  # how often the processes of a sandbox gave the processor back
         start = _Start(tuple(command), environment, folder, executable, stdin)
         if self._sandbox is not None and confined is not None:
@@ -169,7 +173,10 @@ class Spawned:
 
     def ready_within(self, seconds: float) -> set[int]:
         """Descriptors with something to read. Raises Interrupted, with nothing left running."""
-        ready = {fd for fd, _ in self.poll.poll(max(0.0, seconds) * 1000)}
+        began, asked_s = time.monotonic(), max(0.0, seconds)
+        ready = {fd for fd, _ in self.poll.poll(asked_s * 1000)}
+        if (late_s := time.monotonic() - began - asked_s) > _LATE_S:
+            self.halted_s += late_s
         if self._interrupt is not None and self._interrupt.fd in ready:
             self.end()
             raise Interrupted

@@ -60,7 +60,7 @@ def test_no_stream_makes_a_regression_or_a_bug(tmp_path: Path, streams: str, cod
     assert "found" in lines[-1]
 
 
-@pytest.mark.parametrize("streams", ["2>/dev/full", "2>&-", "1>&-", "| true", "2>&1 | true"])
+@pytest.mark.parametrize("streams", ["2>/dev/full", "2>&-", "1>&-", "| true", "2>&1 | true", ">/dev/full"])
 def test_a_regression_stays_one_whoever_listens(tmp_path: Path, streams: str) -> None:
     done = in_bash(tmp_path, f"toll compare true 'sleep 0.03' --budget 15s --until direction {streams}")
     assert done.returncode == 1, done.stderr

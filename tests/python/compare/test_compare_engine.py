@@ -22,6 +22,7 @@ from tollbench.compare import (
     before_confirming,
     compare,
     confirm,
+    judging,
 )
 from tollbench.compare.evidence import Evidence
 from tollbench.compare.subject import Two, Until
@@ -72,6 +73,19 @@ def test_each_verdict(ratio: float, verdict: Verdict, regression: bool) -> None:
     assert item.low is not None
     assert item.high is not None
     assert item.low <= ratio <= item.high
+
+
+@pytest.mark.parametrize("threshold", [0.0, -1.0, 1e-320, 1e-160, 9e-7, 10.0, math.nan])
+def test_a_threshold_that_nothing_can_be_held_against_is_refused(threshold: float) -> None:
+    with pytest.raises(TollError, match="the threshold has a value that no comparison can be made with"):
+        ComparisonSettings(threshold=threshold).check()
+
+
+@pytest.mark.parametrize("log", [720.0, -746.0, math.inf, -math.inf])
+def test_an_end_that_no_number_says_is_none(log: float) -> None:
+    """Noise that lasts widens an interval up to twenty times: of times without sense, to more than e^709."""
+    assert judging._end(log) is None
+    assert judging._end(0.01) == math.exp(0.01)
 
 
 def test_the_sentence_and_the_table_say_the_same() -> None:

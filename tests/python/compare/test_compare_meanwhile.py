@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,6 +184,42 @@ def test_what_befell_the_first_measurement_is_told_once_beside_the_second() -> N
     found = confirm(first, subject, settings, clock=subject.clock, after_s=0, meanwhile=watch)
     assert "confirmed" in found.comparisons[0].reason
     assert found.meanwhile == first.meanwhile
+
+
+@contextmanager
+def halted_late(process: int, after_s: float, for_s: float) -> Iterator[None]:
+    """That process stands still for so long, `after_s` from now."""
+    script = f"sleep {after_s}; kill -STOP {process}; sleep {for_s}; kill -CONT {process}"
+    with subprocess.Popen(["/bin/sh", "-c", script]) as helper:
+        yield
+        helper.wait()
+
+
+LAUNCHED = """
+import sys, time
+from pathlib import Path
+from tollbench.launching.command import run_command
+from tollbench.launching.failure import LaunchFailed
+print("ready", flush=True)
+try:
+    print(run_command(["/bin/sleep", sys.argv[1]], {}, Path("/"), 1.0).exit_code)
+except LaunchFailed as failure:
+    print(failure.reason)
+"""
+
+
+@pytest.mark.parametrize(("sleeps", "told"), [("0.6", "0"), ("1.6", "did not end within 1 s")])
+def test_what_toll_stood_still_for_is_not_a_programs_time(sleeps: str, told: str) -> None:
+    """Ctrl-Z for longer than a launch may take: the side has done nothing wrong, if it has not."""
+    words = interpreter_with_path("-c", LAUNCHED, sleeps)
+    with subprocess.Popen(
+        words, env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, stdout=subprocess.PIPE, text=True
+    ) as toll:
+        assert toll.stdout is not None
+        assert toll.stdout.readline() == "ready\n"
+        with halted_late(toll.pid, 0.1, 0.3 if told != "0" else 2.0):
+            said = toll.stdout.read()
+    assert said.strip() == told
 
 
 HALTED = """

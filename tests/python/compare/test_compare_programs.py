@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import tempfile
@@ -30,6 +31,7 @@ from tollbench.compare.adapters import toll_program
 from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.compare.blocks import combined, forced, undisturbed
 from tollbench.compare.launch_lengths import FIRST_PAIRS, SHORT_BLOCKS
+from tollbench.compare.subject import Round, Until
 from tollbench.launching.calibrating import (
     BATCH_NS,
     BLOCKS,
@@ -39,9 +41,10 @@ from tollbench.launching.calibrating import (
     settling_blocks,
 )
 from tollbench.launching.child import Limits
+from tollbench.launching.command import working_folder
 from tollbench.launching.conversation import Conversation, Errand
 from tollbench.launching.environment import counter_hz_of, own_environment
-from tollbench.launching.failure import Interrupted
+from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
 from tollbench.launching.halting import Halter
 from tollbench.launching.messages import Ready
 from tollbench.launching.process import Process
@@ -80,13 +83,57 @@ def test_a_difference_below_the_clocks_tick_is_found() -> None:
     assert item.ratio == pytest.approx(69 / 67, abs=0.015)
 
 
-def test_a_folder_that_cannot_be_made_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk must not cost the verdicts that are known."""
-    subject = Programs([offering("a"), offering("b")], MeasuringOptions(20.0))
-    monkeypatch.setattr(tempfile, "tempdir", "/not/there")
-    item = only(compare(subject, ComparisonSettings(seed=5, most_rounds=6)))
+def test_a_folder_that_cannot_be_made_is_nobodys_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the twelfth round on there is none: what was measured before is judged, and no side has failed."""
+    subject = Programs([offering("a", "scatter=0.05"), offering("b")], MeasuringOptions(20.0))
+    real, rounds = subject.round, itertools.count(1)
+
+    def a_round(names: Sequence[str], seed: int) -> Round:
+        if next(rounds) == 12:
+            monkeypatch.setattr(tempfile, "tempdir", "/not/there")
+        return real(names, seed)
+
+    monkeypatch.setattr(subject, "round", a_round)
+    found = compare(subject, ComparisonSettings(seed=5, until=Until.ESTIMATE, threshold=1e-5))
+    assert found.interrupted
+    assert found.no_room == "no program can be given a folder in /not/there: No such file or directory"
+    item = only(found)
+    assert (item.verdict, item.launches) == (Verdict.INCONCLUSIVE, 11)
+    assert item.low is not None
+    assert "remains possible" in item.reason
+
+
+def test_a_launch_that_fails_where_the_disk_is_full_is_nobodys_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But a program that fills it itself is: what it wrote is gone when that is looked at."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    free = SimpleNamespace(free=1000)
+    monkeypatch.setattr("tollbench.launching.command.shutil.disk_usage", lambda _: free)
+    with pytest.raises(NoRoom, match="where programs run, is full"), working_folder(None):
+        raise LaunchFailed("wrote no results")
+    free.free = 10**9
+    with pytest.raises(LaunchFailed, match="wrote no results"), working_folder(None):
+        raise LaunchFailed("wrote no results")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_wrong_side_of_three_costs_its_own_row_whoever_is_asked_first(seed: int) -> None:
+    kind, sides = resolve([WrittenSide(text) for text in (FAKE, f"{FAKE} slow=1.05", f"{FAKE} answer=8")])
+    subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern="one"))
+    found = compare(subject, ComparisonSettings(seed=seed, most_rounds=20))
+    assert [item.verdict for item in found.comparisons] == [Verdict.SLOWER, Verdict.FAILED]
+    assert found.comparisons[1].reason.startswith(f"{FAKE} answer=8 computed ")
+    assert found.comparisons[0].regression
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_two_answers_the_second_sides_is_the_other_one(seed: int) -> None:
+    kind, sides = resolve([WrittenSide(text) for text in (f"{FAKE} answer=8", FAKE)])
+    subject = subject_of(kind, sides, MeasuringOptions(20.0, pattern="one"))
+    item = only(compare(subject, ComparisonSettings(seed=seed, most_rounds=20)))
     assert item.verdict is Verdict.FAILED
-    assert "cannot be given a folder to run in: No such file or directory" in item.reason
+    assert item.reason.startswith(f"{FAKE} computed ")
 
 
 def test_equal_programs_do_not_differ() -> None:
@@ -464,7 +511,8 @@ def test_nothing_is_looked_at_while_programs_take_turns(monkeypatch: pytest.Monk
     monkeypatch.setattr(Unread, "check", looked)
     Programs([offering("a"), offering("b")], MeasuringOptions(20.0)).round(["x"], 1)
     turns = heard[heard.index("asked") :]
-    assert turns == ["asked"] * (2 * SHORT_BLOCKS) + ["looked"] * (2 * SHORT_BLOCKS)
+    # The first answer of the first side twice: all others are held against it.
+    assert turns == ["asked"] * (2 * SHORT_BLOCKS) + ["looked"] * (2 * SHORT_BLOCKS + 1)
 
 
 def test_each_launch_runs_in_a_fresh_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

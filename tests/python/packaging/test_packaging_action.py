@@ -198,7 +198,7 @@ def test_where_nothing_was_compared_nothing_is_commented(place):
     assert not (place / "gh.log").exists()
 
 
-@pytest.mark.parametrize(("code", "ends"), [("0", 0), ("1", 1), ("2", 2), ("3", 0), ("130", 130)])
+@pytest.mark.parametrize(("code", "ends"), [("0", 0), ("1", 1), ("2", 2), ("3", 0), ("70", 70), ("130", 130)])
 def test_the_job_ends_as_the_comparison_did_but_for_what_is_open(place, code, ends):
     done = part(place, "judge.sh", code)
     assert done.returncode == ends
