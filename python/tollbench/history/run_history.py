@@ -124,7 +124,7 @@ def _other_for_times(before: Machine, now: Machine) -> str:
 def _machines(
     found: Sequence[Results], hosts: Sequence[str], difference: Callable[[Machine, Machine], str]
 ) -> tuple[list[int], list[str]]:
-    """Of each run the number of its machine, and why each machine is another than that of the run before."""
+    """Of each run the number of its machine, and why each is another than the most similar one before it."""
 
     def told(before: int, now: int) -> str:
         host = "host" if hosts[before] != hosts[now] else ""
@@ -136,8 +136,9 @@ def _machines(
     for number in range(len(found)):
         machine = next((at for at, run in enumerate(first) if not told(run, number)), len(first))
         if machine == len(first):
+            others = [told(run, number) for run in first]
+            reasons.append(min(others, key=lambda each: each.count(","), default=""))
             first.append(number)
-            reasons.append(told(number - 1, number) if number else "")
         machines.append(machine)
     return machines, reasons
 

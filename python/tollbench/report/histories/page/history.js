@@ -78,7 +78,7 @@ const loaded = keepLoading();
       markLine: { symbol: "none", silent: true, data: [
         ...line.changes.map(([place, , , word, told]) => ({ xAxis: at(place), lineStyle: { color: tone[word], type: "dashed" },
           label: { formatter: told, color: tone[word], fontSize: 11 } })),
-        ...data.breaks.filter(([, , times]) => line.time || !times).map(([place]) => ({ xAxis: at(place), lineStyle: { color: colour("break"), type: "dotted" },
+        ...data.breaks.filter(([, , times]) => line.time || !times).map(([place]) => ({ xAxis: dates.checked ? at(place) : Math.min(place + 0.5, data.count - 1), lineStyle: { color: colour("break"), type: "dotted" },
           label: { formatter: "break", color: colour("break"), fontSize: 11 } }))] },
     };
   }
