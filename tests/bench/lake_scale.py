@@ -44,6 +44,12 @@ QUESTION_S, LARGE_QUESTION_S, ADD_MS, MEMORY_MB, DISK = 1.0, 5.0, 50.0, 1000.0, 
 LARGE = 5000  # runs from which on the other bar holds
 
 
+def drawn_layouts(rng: np.random.Generator, launches: int) -> list[int]:
+    """Of a run's rounds: each of 20 once before any comes again."""
+    passes = [1 + rng.permutation(20) for _ in range(-(-launches // 20))]
+    return np.concatenate(passes)[:launches].tolist()
+
+
 def runs(machines: int, each: int, cases: int, launches: int) -> Iterator[LakeRun]:
     """Machines that differ by 10 % as a whole, and by 2 % in each case; 1 % of noise; a run a month."""
     rng = np.random.default_rng(1)
@@ -96,6 +102,7 @@ def simulated(
         "ratio": medians / medians.reshape(-1, CONTENDERS).min(axis=1).repeat(CONTENDERS),
         "fastest": fastest, "level": [0.95] * cases, "launches": [launches] * cases,
         "rounds": [list(range(launches))] * cases, "log_ns": list(logs),
+        "layouts": [drawn_layouts(rng, launches)] * cases,
     }  # fmt: skip
     once = {name: [value] for name, value in machine.row().items()}
     repeated = {name: [value for value in values for _ in range(launches)] for name, values in names.items()}

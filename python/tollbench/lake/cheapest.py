@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -120,11 +121,10 @@ def cheapest(opened: OpenedLake, asked: Asked, prices: Prices) -> CheapestMachin
         and asked.contender in ("", row.case.contender)
     ]
     _check_setting(rows, asked)
-    best: dict[str, LakeRow] = {}
+    by_machine: dict[str, list[LakeRow]] = defaultdict(list)
     for row in rows:
-        standing = best.get(row.machine.machine)
-        if standing is None or _rank(row) < _rank(standing):
-            best[row.machine.machine] = row
+        by_machine[row.machine.machine].append(row)
+    best = {machine: _best(of_it) for machine, of_it in by_machine.items()}
     if not best:
         raise TollError(
             f"no machine measured {asked.contender or 'a contender'} of {asked.workload}"
@@ -158,14 +158,19 @@ def cheapest(opened: OpenedLake, asked: Asked, prices: Prices) -> CheapestMachin
 def _check_setting(rows: list[LakeRow], asked: Asked) -> None:
     """Raises TollError where the rows are of several: their times answer different questions.
 
-    What one run swept, and what one run measured with another value than another run: both machines say
-    nothing of it, as each has but one.
+    What one run swept, and what one run measured with another value than another run: neither says anything
+    of it, as each has but one. Not so a contender's own parameter: it is a part of what it does there.
     """
     cases = [
         StoredIdentity(row.case.contender, row.case.environment, row.case.parameters, {}) for row in rows
     ]
     in_a_run = (name for setting in {row.setting for row in rows} for name in _parsed(setting))
-    names = tuple(dict.fromkeys([*swept_parameters(cases, keep_apart=False), *in_a_run]))
+    over_runs = (
+        name
+        for name in swept_parameters(cases, keep_apart=False)
+        if all(name in case.parameters for case in cases)
+    )
+    names = tuple(dict.fromkeys([*over_runs, *in_a_run]))
     if len(found := settings(cases, names)) > 1:
         told = [" ".join(f"-p {name}={value}" for name, value in setting) for setting in found]
         raise TollError(
@@ -184,8 +189,15 @@ def _parsed(setting: str) -> dict[str, int | str]:
     return checked_parameters(setting, "a setting")
 
 
-def _rank(row: LakeRow) -> tuple[bool, float, tuple[str, str, str]]:
-    return not row.fastest, row.value.value if row.value is not None else math.inf, row.key
+def _best(rows: Sequence[LakeRow]) -> LakeRow:
+    """The fastest one: as their run found it, within its rounds; of several runs by their times."""
+    of_one_run = len({row.run for row in rows}) == 1
+
+    def rank(row: LakeRow) -> tuple[bool, float, tuple[str, str, str]]:
+        value = row.value.value if row.value is not None else math.inf
+        return of_one_run and not row.fastest, value, row.key
+
+    return min(rows, key=rank)
 
 
 def _priced(row: LakeRow, price: float) -> PricedRow:

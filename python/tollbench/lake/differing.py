@@ -75,8 +75,8 @@ def differing(opened: OpenedLake, asked: Asked, contenders: Sequence[str] = ()) 
 def _rows_to_compare(opened: OpenedLake, workload: str, contenders: Sequence[str]) -> list[LakeRow]:
     """Of the newest run of each machine that has several such rows: one alone says nothing."""
     named = "AND contender IN (SELECT unnest($contenders))" if contenders else ""
-    where = f"""run IN (SELECT run FROM summary WHERE workload = $workload AND value IS NOT NULL {named}
-        GROUP BY run HAVING count(*) > 1)"""
+    where = f"""run IN (SELECT run FROM summary WHERE workload = $workload AND value IS NOT NULL
+        AND coalesce(role, '') = '' {named} GROUP BY run, setting HAVING count(*) > 1)"""
     return read_rows(opened, workload, where, arguments={"contenders": contenders} if contenders else None)
 
 

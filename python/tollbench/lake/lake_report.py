@@ -41,7 +41,7 @@ def machines_beside(
     `machines` are hosts' names or beginnings of identities. Raises TollError where there are none, or more
     than there are letters, or where a name names nothing.
     """
-    newest = _newest(opened, names, machines)
+    newest = _with_any(_newest(opened, names, machines))
     if not newest:
         raise TollError("the lake holds no run", "add some: toll lake add runs/*.toll")
     if len(newest) > MOST_RUNS:
@@ -66,18 +66,22 @@ def _fits(workload: str, name: str) -> bool:
 
 
 def _newest(opened: OpenedLake, names: Sequence[str], machines: Sequence[str]) -> list[Mapping[str, Any]]:
-    """A row of table `run` for each machine that is meant, by host and identity: of the newest that has any
-    of what `names` name."""
-    sql = """SELECT * FROM run {where} QUALIFY row_number() OVER
-        (PARTITION BY machine ORDER BY started_utc DESC, run DESC) = 1 ORDER BY host, machine"""
-    where, arguments = "", {}
-    if names:
-        there = opened.ask("SELECT DISTINCT workload FROM summary")["workload"].to_pylist()
-        fitting = [each for each in there if any(_fits(clean(each or ""), name) for name in names)]
-        if fitting:
-            where = "WHERE run IN (SELECT run FROM summary WHERE workload IN (SELECT unnest($workloads)))"
-            arguments = {"workloads": fitting}
-    found: list[Mapping[str, Any]] = opened.ask(sql.format(where=where), arguments).to_pylist()
+    """A row of table `run` for each machine that is meant, by host and identity.
+
+    Of the newest that compares rows of what `names` name, else of the newest that has any of it: a run of one
+    contender, made to try it, does not take the place of its machine's table.
+    """
+    there = opened.ask("SELECT DISTINCT workload FROM summary")["workload"].to_pylist()
+    fitting = [one for one in there if not names or any(_fits(clean(one or ""), each) for each in names)]
+    sql = """
+        WITH rows_of AS (SELECT run, count(*) AS most FROM summary
+            WHERE workload IN (SELECT unnest($workloads)) GROUP BY run, workload, setting),
+        of_run AS (SELECT run, max(most) AS most FROM rows_of GROUP BY run)
+        SELECT run.*, of_run.most AS most FROM run LEFT JOIN of_run ON run.run = of_run.run
+        QUALIFY row_number() OVER (PARTITION BY run.machine ORDER BY coalesce(of_run.most, 0) > 1 DESC,
+            of_run.most IS NOT NULL DESC, run.started_utc DESC, run.run DESC) = 1
+        ORDER BY run.host, run.machine"""
+    found: list[Mapping[str, Any]] = opened.ask(sql, {"workloads": fitting}).to_pylist()
     if not machines:
         return found
     chosen: dict[str, Mapping[str, Any]] = {}
@@ -91,6 +95,11 @@ def _newest(opened: OpenedLake, names: Sequence[str], machines: Sequence[str]) -
             raise TollError(f"{shown(name, 60)} names no machine of the lake", "its machines: toll lake runs")
         chosen.update({row["machine"]: row for row in fitting})
     return list(chosen.values())
+
+
+def _with_any(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that have any of what is named; all of them where none has, which is told."""
+    return [row for row in runs if row["most"] is not None] or list(runs)
 
 
 def _read(opened: OpenedLake, run: Mapping[str, Any], names: Sequence[str]) -> ReadRun[_StoredCase]:

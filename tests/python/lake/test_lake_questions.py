@@ -154,12 +154,36 @@ def test_a_newer_run_of_fewer_rows_hides_none(lake: LakeFolder, tmp_path: Path) 
     assert [(row.machine.host, row.contender) for row in found.rows] == [("a", "quick"), ("b", "slow")]
     across = ask(lake, lambda opened: across_machines(opened, SLOW))
     assert sorted(row.machine.host for row in across.rows) == ["a", "b"]
-    assert ask(lake, lambda opened: differing(opened, MADE)).machines == 2
+    swept = [Made("mine", [40.0 * size] * 8, {"elements": size}) for size in (2, 1000)]
+    added(lake, run_of(tmp_path, 9, swept, machine=machine(), **started(1, 9)), host="a")
+    found = ask(lake, lambda opened: differing(opened, MADE))
+    assert (found.machines, found.pairs) == (2, 1)
     with pytest.raises(TollError, match="the lake has no contender gone"):
         ask(lake, lambda opened: differing(opened, MADE, ["quick", "gone"]))
     with OpenedLake(lake) as opened:
         beside = machines_beside(opened, ["tasks"])
-    assert [one.run.name for one in beside.runs] == ["a", "b"]
+    (table,) = beside.tables
+    assert [[cell is not None for cell in row.cells] for row in table.rows] == [[True, True]] * 2
+    with OpenedLake(lake) as opened:
+        alone = machines_beside(opened, ["tasks"], ["a"])
+    assert [one.run.name for one in alone.runs] == ["a"]
+
+
+def test_the_fastest_of_several_runs_is_the_one_that_takes_least(lake: LakeFolder, tmp_path: Path) -> None:
+    """Each run calls a row its fastest, the newer one too, which has but one."""
+    added(lake, run(tmp_path, 1, {"quick": 10.0, "slow": 20.0}, machine=machine(), **started(1, 2)), host="a")
+    added(lake, run(tmp_path, 2, {"quick": 40.0}, machine=machine(), **started(1, 3)), host="a")
+    added(lake, run(tmp_path, 3, {"quick": 30.0, "slow": 25.0}, machine=machine(), **started(1, 4)), host="b")
+    found = ask(lake, lambda opened: cheapest(opened, MADE, Prices({"a": 1.0, "b": 1.0}, "")))
+    assert [(row.machine.host, row.contender) for row in found.rows] == [("a", "slow"), ("b", "slow")]
+
+
+def test_a_contenders_own_parameter_is_no_setting(lake: LakeFolder, tmp_path: Path) -> None:
+    for number, (host, block) in enumerate((("a", 64), ("b", 128))):
+        cases = [Made("quick", [10.0] * 8, {"block": block}), Made("slow", [20.0] * 8)]
+        added(lake, run_of(tmp_path, number, cases), host=host)
+    found = ask(lake, lambda opened: cheapest(opened, MADE, Prices({"a": 1.0, "b": 2.0}, "")))
+    assert [row.machine.host for row in found.rows] == ["a", "b"]
 
 
 @pytest.mark.parametrize("value", ["--5", "²", "9" * 5000])
