@@ -114,9 +114,12 @@ def _other_for_ratios(before: Machine, now: Machine) -> str:
 
 
 def _other_for_times(before: Machine, now: Machine) -> str:
-    """A new kernel, microcode or mitigation too may be what a time changed by."""
+    """A new kernel, microcode or mitigation too may be what a time changed by.
+
+    What only one of them states says nothing: an older toll stated less, and so does a container.
+    """
     one, other = stated(before), stated(now)
-    changed = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    changed = [name for name in one if None not in (one[name], other.get(name)) and one[name] != other[name]]
     words = [machine_difference(before, now), *(name.replace("_", " ") for name in changed)]
     return ", ".join(dict.fromkeys(", ".join(filter(None, words)).split(", "))) if any(words) else ""
 
@@ -139,6 +142,8 @@ def _machines(
             others = [told(run, number) for run in first]
             reasons.append(min(others, key=lambda each: each.count(","), default=""))
             first.append(number)
+        elif len(stated(found[number].machine)) > len(stated(found[first[machine]].machine)):
+            first[machine] = number  # what it states besides is known of that machine from now on
         machines.append(machine)
     return machines, reasons
 

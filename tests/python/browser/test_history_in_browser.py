@@ -93,6 +93,7 @@ def test_a_browser_that_cannot_unpack_is_told_so_and_filters_all_the_same(
     page.add_init_script("delete window.DecompressionStream")
     page.goto(file.as_uri())
     assert "DecompressionStream" in page.locator("#no-charts:visible").inner_text()
+    assert not page.get_by_label("over dates").is_visible()
     page.get_by_placeholder("filter benchmarks").fill("sum")
     assert page.locator("tr[data-line]:visible").count() == 1
     assert page.locator(".chart").count() == 0

@@ -107,6 +107,7 @@ const loaded = keepLoading();
   }
 
   axes.hidden = false;
+  dates.parentElement.hidden = true; // until there are charts
   const redraw = () => open.forEach((_, number) => draw(number));
   dates.addEventListener("change", redraw);
   axes.querySelector("input[type=search]").addEventListener("input", (event) => {
@@ -122,6 +123,7 @@ const loaded = keepLoading();
   if (rows.length) {
     data = JSON.parse(await unpacked("data"));
     await startCharts();
+    dates.parentElement.hidden = false;
   }
   for (const row of rows) {
     const head = row.querySelector("th"), button = make("button", "open", head.textContent);
