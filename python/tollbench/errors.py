@@ -35,3 +35,8 @@ class TollError(Exception):
         self.what = what
         self.next_step = next_step
         self.code = code
+
+
+def no_room(reason: str) -> TollError:
+    """Where the temporary folder, in which programs run, is full or not there."""
+    return TollError(reason, "make room there, or name another folder: TMPDIR=FOLDER toll ...")

@@ -35,7 +35,7 @@ from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.subject import ALL_OF_THEM, LookAtCode, NameShare, Unusable
-from tollbench.errors import Exit, TollError
+from tollbench.errors import Exit, TollError, no_room
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.interrupt import Interrupt
@@ -209,14 +209,7 @@ def _with_the_machine(
         found = found.model_copy(update=told)
         with suppress(Interrupted):  # a full disk, which `keeping` tells
             keeping({"found": found.model_dump(mode="json")})
-    return found, keeping.error or unsaved or _no_room(found)
-
-
-def _no_room(found: Comparisons) -> TollError | None:
-    """What ended the measuring before its time, where nobody asked for it."""
-    if not found.no_room:
-        return None
-    return TollError(found.no_room, "make room there, or name another folder: TMPDIR=FOLDER toll compare ...")
+    return found, keeping.error or unsaved or (no_room(found.no_room) if found.no_room else None)
 
 
 def _cleaned_up(subject: OneAfterAnother) -> None:

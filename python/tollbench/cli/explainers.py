@@ -19,7 +19,7 @@ from tollbench.compare.subject import LookAtCode, Standing, Two
 from tollbench.compare.twos import standings_of
 from tollbench.errors import TollError
 from tollbench.home import cache_folder
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import Interrupted, LaunchFailed, lacking_room
 from tollbench.report.comparisons.comparison_lines import change
 
 MOST_EXPLAINED = 5  # rows of a comparison
@@ -70,7 +70,7 @@ def with_reasons(
         return found
     say(f"explaining {', '.join(item.benchmark for item in rows)}")
     made: list[Explanation] = []
-    interrupted = False
+    interrupted, no_room = False, ""
     try:
         standings = standings_of(_to_look_at(found, subject), subject.labels, look_at_code)
         hunks = hunks_of(request, {_two(item, subject) for item in rows})
@@ -82,9 +82,9 @@ def with_reasons(
         made = [_refused(item, failure.reason) for item in rows]
     except TollError as refusal:
         made = [_refused(item, f"{refusal.what}; {refusal.next_step}") for item in rows]
-    except Interrupted:
-        interrupted = True
-    return found.model_copy(update={"why": tuple(made), "interrupted": interrupted})
+    except Interrupted as ended:
+        interrupted, no_room = True, lacking_room(ended)
+    return found.model_copy(update={"why": tuple(made), "interrupted": interrupted, "no_room": no_room})
 
 
 def _to_look_at(found: Comparisons, subject: Subject) -> dict[str, list[Two]]:

@@ -27,7 +27,7 @@ from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.readings import Reading
 from tollbench.compare.revisions import RevisionBuild, changed
 from tollbench.compare.sides import WrittenSide
-from tollbench.errors import Exit, TollError
+from tollbench.errors import Exit, TollError, no_room
 from tollbench.history.build_file import build_commands
 from tollbench.history.choosing_commits import order_of_measuring
 from tollbench.history.commit_range import (
@@ -45,7 +45,7 @@ from tollbench.history.measuring_commits import CommitSession, SessionProgress, 
 from tollbench.history.reading_history import ReadHistory, read_history
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.clock import SystemClock
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.meanwhile import Meanwhile
 from tollbench.launching.sandbox import Sandbox, sandboxed
@@ -363,9 +363,11 @@ def _measured(
             )
             try:
                 _all_groups(request, row, folder, work)
-            except Interrupted:
+            except Interrupted as ended:
                 if keeping.error is not None:  # a full disk, which ends a session like somebody's Ctrl-C
                     return keeping.error
+                if isinstance(ended, NoRoom):
+                    return no_room(ended.reason)
                 raise
             except TollError as error:
                 if error.code == Exit.INCONCLUSIVE:  # the session's file took no more

@@ -19,8 +19,8 @@ from tollbench.compare.explanations import Explanation, Explanations
 from tollbench.compare.source_diffs import FileHunk
 from tollbench.compare.subject import LookAtCode, Standing, Two
 from tollbench.compare.twos import every_two, sides_compared, standings_of, twos_of
-from tollbench.errors import Exit, TollError
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.errors import Exit, TollError, no_room
+from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
 from tollbench.launching.sandbox import sandboxed
 from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import why_terminal
@@ -52,6 +52,8 @@ def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
             raise TollError(
                 f"nothing can be explained: {failure.reason}", "mend that, and start again"
             ) from None
+        except NoRoom as full:
+            raise no_room(full.reason) from None
         except Interrupted:
             raise TollError(
                 "interrupted before anything was explained", "start again when it suits", Exit.INTERRUPTED

@@ -27,7 +27,7 @@ from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.readings import Reading
 from tollbench.compare.revisions import RevisionBuild, changed
-from tollbench.errors import Exit, TollError
+from tollbench.errors import Exit, TollError, no_room
 from tollbench.history.bisecting import Search
 from tollbench.history.bisections import BisectionOutcome, SearchEnd
 from tollbench.history.commit_range import CommitRange, commit_range, merges_in
@@ -47,7 +47,7 @@ from tollbench.history.same_code import SameCode
 from tollbench.history.several_searches import SeveralSearches
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.clock import SystemClock
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.meanwhile import Meanwhile
 from tollbench.launching.sandbox import Sandbox, sandboxed
@@ -198,6 +198,8 @@ def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, T
         return _with_the_machine(request, commits, wait=wait)
     except LaunchFailed as failure:
         raise TollError(failure.reason, "see both by hand: toll compare --build ... GOOD BAD") from None
+    except NoRoom as full:
+        raise no_room(full.reason) from None
     except Interrupted:
         raise TollError(
             "interrupted before GOOD and BAD were compared", "start again when it suits", Exit.INTERRUPTED

@@ -29,7 +29,7 @@ from tollbench.compare.usage import Usage
 from tollbench.compare.verdict_sentences import rough
 from tollbench.compare.verdicts import Comparison, Comparisons, Lacking, Verdict
 from tollbench.launching.clock import Clock, SystemClock
-from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
+from tollbench.launching.failure import Interrupted, LaunchFailed, lacking_room
 from tollbench.launching.meanwhile import Meanwhile
 from tollbench.stats import bonferroni
 from tollbench.stats.cluster_sequence import fewest_clusters
@@ -326,8 +326,7 @@ class _Engine:
 
     def note_end(self, ended: Interrupted) -> None:
         """Why it came before its time, where nobody asked for it."""
-        if isinstance(ended, NoRoom):
-            self.no_room = ended.reason
+        self.no_room = lacking_room(ended)
 
     def _look_last(self, tracks: Sequence[Track]) -> None:
         for track in tracks:

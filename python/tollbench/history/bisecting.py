@@ -17,7 +17,7 @@ from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
 from tollbench.history.commit_range import Commit
 from tollbench.history.commit_search import CommitSearch, FoundRun, Refuted, Undecided, bounds
 from tollbench.history.kept_search import LeftOutRecord, LookRecord, SameRecord
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import Interrupted, LaunchFailed, lacking_room
 from tollbench.numbers import difference
 from tollbench.stats import equivalence
 from tollbench.stats.bisection import Bisection, ItemRun
@@ -82,8 +82,9 @@ class Search(CommitSearch):
             return self._outcome(SearchEnd.UNDECIDED, reason=str(told))
         except Undecided as told:
             return self._undecided(bisection, str(told), SearchEnd.UNDECIDED)
-        except Interrupted:
-            return self._undecided(bisection, "interrupted", SearchEnd.INTERRUPTED)
+        except Interrupted as ended:
+            why = lacking_room(ended) or "interrupted"
+            return self._undecided(bisection, why, SearchEnd.INTERRUPTED)
 
     # What an earlier start saw.
 

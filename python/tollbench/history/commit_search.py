@@ -43,7 +43,7 @@ from tollbench.history.replaying import ForwardClock, Replayed
 from tollbench.history.same_code import SameCode
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.clock import Clock, SystemClock
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import LaunchFailed, interruption
 from tollbench.launching.meanwhile import Meanwhile
 from tollbench.numbers import difference
 from tollbench.stats import equivalence
@@ -262,7 +262,7 @@ class CommitSearch:
         )
         self._measured_s += self._seconds() - before_s
         if found.interrupted:
-            raise Interrupted
+            raise interruption(found.no_room)
         return found
 
     def _compare_ends(

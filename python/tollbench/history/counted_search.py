@@ -21,7 +21,7 @@ from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
 from tollbench.history.commit_search import CommitSearch, FoundRun, Undecided
 from tollbench.history.kept_search import CountRecord, LeftOutRecord, SameRecord
 from tollbench.home import cache_folder
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import Interrupted, LaunchFailed, lacking_room
 from tollbench.numbers import difference
 from tollbench.stats.bisection import ItemRun
 from tollbench.words import CountBy
@@ -69,8 +69,8 @@ class CountedSearch(CommitSearch):
                 self._check_builds()
         except Undecided as told:
             return self._ended(SearchEnd.UNDECIDED, found, left, str(told))
-        except Interrupted:
-            return self._ended(SearchEnd.INTERRUPTED, found, left, "interrupted")
+        except Interrupted as ended:
+            return self._ended(SearchEnd.INTERRUPTED, found, left, lacking_room(ended) or "interrupted")
         large = self._large(found)
         if not large:
             return self._ended(SearchEnd.UNDECIDED, [], [], self._told_of_many(found))

@@ -36,7 +36,7 @@ from tollbench.history.group_rounds import GroupRounds
 from tollbench.history.history_folder import MeasuredPoint
 from tollbench.history.tree_builds import TreeBuilds
 from tollbench.launching.clock import Clock, SystemClock
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import LaunchFailed, interruption
 from tollbench.launching.meanwhile import Meanwhile
 from tollbench.text import several
 
@@ -252,7 +252,7 @@ class CommitSession:
         if whole:
             found = found.model_copy(update={"comparisons": judged})
             self._keep_group(whole, found, logs, beside)
-        raise Interrupted
+        raise interruption(found.no_room)
 
     def _keep_group(
         self,

@@ -22,7 +22,7 @@ from tollbench.history.commit_range import Commit, CommitRange
 from tollbench.history.commit_search import Hear, SearchProgress, SearchSettings, TimeSpent
 from tollbench.history.kept_search import PART, CutRecord, KeptSearch
 from tollbench.history.tree_builds import TreeBuilds
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import Interrupted, LaunchFailed, lacking_room
 from tollbench.numbers import difference
 from tollbench.text import several
 
@@ -320,5 +320,5 @@ def _ends(outcome: BisectionOutcome) -> tuple[Commit, Commit]:
 def _ended_by(error: Interrupted | LaunchFailed | TollError) -> tuple[SearchEnd, str]:
     """How a part ended, and why it stays open."""
     if isinstance(error, Interrupted):
-        return SearchEnd.INTERRUPTED, "interrupted"
+        return SearchEnd.INTERRUPTED, lacking_room(error) or "interrupted"
     return SearchEnd.UNDECIDED, error.what if isinstance(error, TollError) else error.reason

@@ -92,10 +92,11 @@ def working_folder(folder: Path | None) -> Iterator[Path]:
     if folder is not None:
         yield folder
         return
-    where = Path(tempfile.gettempdir())
+    where: Path | str = "the temporary folder"
     try:
         with ExitStack() as stack:
             try:
+                where = Path(tempfile.gettempdir())
                 made = stack.enter_context(scratch_folder())
             except OSError as error:
                 why = error.strerror or error
@@ -107,9 +108,10 @@ def working_folder(folder: Path | None) -> Iterator[Path]:
         raise
 
 
-def _is_full(folder: Path) -> bool:
+def _is_full(folder: Path | str) -> bool:
     with suppress(OSError):
-        return shutil.disk_usage(folder).free < _LEAST_ROOM_BYTES
+        found = shutil.disk_usage(folder)
+        return found.total > 0 and found.free < _LEAST_ROOM_BYTES  # a ramfs tells nothing
     return True
 
 

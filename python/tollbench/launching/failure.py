@@ -37,6 +37,16 @@ class NoRoom(Interrupted):  # a disk without room, which asks the same
         self.reason = reason
 
 
+def lacking_room(ended: Interrupted) -> str:
+    """Which place is full, where that is what ended it; "" where somebody asked."""
+    return ended.reason if isinstance(ended, NoRoom) else ""
+
+
+def interruption(no_room: str = "") -> Interrupted:
+    """The same once more, of what was told of it."""
+    return NoRoom(no_room) if no_room else Interrupted()
+
+
 @contextmanager
 def fault_of(side: int) -> Iterator[None]:
     """What a program does wrong meanwhile is this side's fault. Raises the same LaunchFailed with `side`."""

@@ -31,7 +31,8 @@ _SANDBOX_LIMIT_S = 10.0  # for a sandbox to be made, and to be gone
 _UNKILLED_LIMIT_S = 2.0  # for the end of a program that may not be signalled
 _PROCESSES = 3  # of a sandbox before the program begins: bubblewrap, and two shells
 _WORDS_BYTES = 1000
-_LATE_S = 0.2  # of a wait: a busy machine is later than asked by less
+_PIECE_S = 0.5  # of a wait
+_LATE_S = 0.2  # a busy machine is later than asked by less
 
 
 class Spawned:
@@ -173,10 +174,15 @@ class Spawned:
 
     def ready_within(self, seconds: float) -> set[int]:
         """Descriptors with something to read. Raises Interrupted, with nothing left running."""
-        began, asked_s = time.monotonic(), max(0.0, seconds)
-        ready = {fd for fd, _ in self.poll.poll(asked_s * 1000)}
-        if (late_s := time.monotonic() - began - asked_s) > _LATE_S:
-            self.halted_s += late_s
+        left_s = max(0.0, seconds)
+        while True:  # piece by piece: of a halt in the midst of a long wait nobody would know
+            began, asked_s = time.monotonic(), min(left_s, _PIECE_S)
+            ready = {fd for fd, _ in self.poll.poll(asked_s * 1000)}
+            if (late_s := time.monotonic() - began - asked_s) > _LATE_S:
+                self.halted_s += late_s
+            left_s -= asked_s
+            if ready or left_s <= 0.0:
+                break
         if self._interrupt is not None and self._interrupt.fd in ready:
             self.end()
             raise Interrupted

@@ -111,10 +111,10 @@ class _Clustered(NamedTuple):
 
     @classmethod
     def of(cls, values: Floats, clusters: Integers) -> _Clustered | None:
-        """None where no value has a cluster."""
+        """None where no two values share a cluster."""
         known = np.isfinite(values)
         numbers, members = np.unique(clusters[clusters > 0], return_inverse=True)
-        if not numbers.size:
+        if numbers.size == members.size:
             return None
         of_cluster = np.zeros((numbers.size, clusters.size))
         of_cluster[members, np.flatnonzero(clusters > 0)] = 1.0
