@@ -27,7 +27,7 @@ from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Fi
 from tollbench.errors import TollError
 from tollbench.home import cache_folder
 from tollbench.launching.clock import SystemClock
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import Interrupted, LaunchFailed, lacking_room
 from tollbench.text import escaped
 from tollbench.words import CountBy
 from tollbench.writing import Output
@@ -110,20 +110,21 @@ def counted(
         found = _only_shared(found, baseline)
     rows = [item for item in found.comparisons if item.verdict is not Verdict.FAILED]
     done: dict[Row, Comparison] = {}
-    interrupted = found.interrupted
+    ended: Interrupted | None = None
     counts = None
-    if asked.metrics - {SIZE} and rows and not interrupted:
+    if asked.metrics - {SIZE} and rows and not found.interrupted:
         try:
             counter = _counter(subject, asked, baseline)
             counts = Counts(subject.labels, counter, asked.metrics, found.level, asked.rules, keep)
-            interrupted = _count(counts, rows, done)
+            ended = _count(counts, rows, done)
         except LaunchFailed as failure:
             done = _all_failed(rows, asked, failure.reason)
     files = _files(subject, asked, baseline, all_pairs=found.all_pairs)
     found = found.model_copy(
         update={
             "comparisons": tuple(done.get(_row(item), item) for item in found.comparisons),
-            "interrupted": interrupted,
+            "interrupted": found.interrupted or ended is not None,
+            "no_room": found.no_room or (lacking_room(ended) if ended is not None else ""),
             "fail_on": tuple(each.text for each in asked.rules),
             "files": files,
         }
@@ -145,7 +146,7 @@ def _saved(
     """A sentence on what was kept, or why nothing was. Raises TollError where the disk refuses."""
     all_counts = found.all_counts()
     if found.interrupted or all(each.verdict is CountVerdict.FAILED for each in all_counts):
-        why = "somebody interrupted" if found.interrupted else "nothing was counted"
+        why = found.no_room or ("somebody interrupted" if found.interrupted else "nothing was counted")
         return f"No baseline was written to {save.path}: {why}."
     if asked.renews and any(each.fails for each in all_counts):
         return f"{save.path} stays as it was: a count breaks a rule against it."
@@ -161,6 +162,10 @@ def _saved(
 def _counter(subject: Subject, asked: CountRequest, baseline: Baseline | None) -> Counter:
     """Raises LaunchFailed where this kind of side is not counted."""
     by = asked.by
+    if baseline is not None and baseline.kind != subject.kind:
+        raise LaunchFailed(
+            f"the baseline counts {baseline.kind}, and these sides are {subject.kind}: save one of them"
+        )
     if baseline is not None and by is CountBy.AUTO:  # one way of counting is never held against the other
         by = CountBy(baselines.counted_by(baseline) or by)
     counter = counter_for(subject, cache_folder(), by)
@@ -172,17 +177,17 @@ def _counter(subject: Subject, asked: CountRequest, baseline: Baseline | None) -
     return counter if baseline is None else AgainstBaseline(baseline, counter)
 
 
-def _count(counts: Counts, rows: Sequence[Comparison], done: dict[Row, Comparison]) -> bool:
-    """Fills `done`; whether somebody interrupted."""
+def _count(counts: Counts, rows: Sequence[Comparison], done: dict[Row, Comparison]) -> Interrupted | None:
+    """Fills `done`; what ended it before its time."""
     say(f"counting {', '.join(metric for metric in METRICS if metric in counts.metrics)}")
     with progress("counting") as bar:
         counts.on_benchmark = lambda name: bar.step(len(done), len(rows), name, None)
         try:
             for item in counts.added(rows):
                 done[_row(item)] = item
-        except Interrupted:
-            return True
-    return False
+        except Interrupted as ended:
+            return ended
+    return None
 
 
 def _row(item: Comparison) -> Row:

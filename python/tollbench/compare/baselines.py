@@ -60,6 +60,7 @@ class Circumstances(_Kept):
     valgrind: Text = ""
     compilers: tuple[Text, ...] = ()
     libraries: dict[Text, Text] = {}  # name -> build id, or a digest of the content
+    words: Text = ""  # digest of the arguments, which may hold a secret; older files have none
 
 
 class Baseline(_Kept):
@@ -169,7 +170,8 @@ def _amount(metric: str, stored: KeptCount | None, launch: int) -> Amount | str:
     if stored.failed or not stored.values:
         return f"could not count it when it was saved: {stored.failed or 'nothing was told'}"
     value = Fraction(stored.values[launch % len(stored.values)])
-    return Amount(value, stored.per, stored.note, _by(metric, stored))
+    again = launch >= len(stored.values) and len(set(stored.values)) > 1
+    return Amount(value, stored.per, stored.note, _by(metric, stored), again=again)
 
 
 def circumstances(side: Side, cpu: str) -> Circumstances:
@@ -182,7 +184,10 @@ def circumstances(side: Side, cpu: str) -> Circumstances:
         }
     except Unreadable:
         compilers, libraries = (), {}
-    return Circumstances(cpu=cpu, valgrind=_valgrind(), compilers=compilers, libraries=libraries)
+    words = hashlib.blake2b("\0".join(side.command[1:]).encode(errors="surrogateescape"), digest_size=10)
+    return Circumstances(
+        cpu=cpu, valgrind=_valgrind(), compilers=compilers, libraries=libraries, words=words.hexdigest()
+    )
 
 
 def differences(then: Circumstances, now: Circumstances) -> Iterator[str]:
@@ -197,6 +202,8 @@ def differences(then: Circumstances, now: Circumstances) -> Iterator[str]:
                 f"The {what} is another one than the baseline's ({before or 'unknown'}, now"
                 f" {after or 'unknown'}): a difference may come from that."
             )
+    if then.words and now.words and then.words != now.words:
+        yield "The arguments are other ones than the baseline's: what is counted may be other work."
     names = [
         name
         for name in dict.fromkeys((*then.libraries, *now.libraries))

@@ -50,6 +50,7 @@ class Amount:
     per: str = PROCESS  # iteration, run or process
     note: str = ""
     by: str = ""  # who counted, where that may be one of two: hardware or valgrind
+    again: bool = False  # of a stored baseline with too few launches: a value that was there before
 
 
 Reading = Mapping[str, Amount | str]  # by metric; a text is the reason why there is none
@@ -328,14 +329,23 @@ def counted(iterations: int) -> str:
     return f"{iterations:,} iteration{'s' * (iterations != 1)}"
 
 
+def shorter_run(runs: Sequence[MarkedRun]) -> int:
+    """The place of the run that the last one is held against, for what iterations alone take; 0: of none.
+
+    Never the first one, which also does what is done once. A source may fix the number of iterations, and
+    have several runs of as many.
+    """
+    last = runs[-1].iterations
+    return next((at for at in range(len(runs) - 2, 0, -1) if runs[at].iterations < last), 0)
+
+
 def per_iteration(threads: int, runs: Sequence[MarkedRun], totals: Sequence[int]) -> Amount:
     """What one iteration takes: by the last two runs, or by the last one alone.
 
     The process's first run is no part of a difference: it also does what is done once.
     """
     last = runs[-1].iterations
-    # A source may fix the number of iterations, and have several runs of as many.
-    at = next((at for at in range(len(runs) - 2, 0, -1) if runs[at].iterations < last), 0)
+    at = shorter_run(runs)
     if not at:
         told = f"by one run of {counted(last)}, with what surrounds its loop"
         return Amount(Fraction(totals[-1], last * threads), ITERATION, told)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tollbench.compare.counters import ITERATION, PROCESS, Ladder, WholeProcess
+from tollbench.compare.counters import ITERATION, PROCESS, Ladder, WholeProcess, shorter_run
 from tollbench.compare.planned_counter import PlannedRuns
 from tollbench.compare.program_counter import ProgramPasses
 from tollbench.compare.subject import Side
@@ -63,11 +63,11 @@ def _of_runs(counter: Ladder, side: Side, name: str) -> Profiled:
             raise LaunchFailed(instructions.how_it_ended(made.ended, made.scratch))
         runs = made.runs(name)
         files = _files_of(made.scratch, len(runs))
-        read = [profiles.read(file).without(str(counter.preloaded.marks)) for file in files[-2:]]
-    # A source may fix the number of iterations, and have several runs of as many.
-    apart = len(read) > 1 and runs[-2].iterations < runs[-1].iterations
-    before = read[-2] if apart else None
-    more = runs[-1].iterations - (runs[-2].iterations if before is not None else 0)
+        at = shorter_run(runs)
+        chosen = [files[at], files[-1]] if at else files[-1:]
+        read = [profiles.read(file).without(str(counter.preloaded.marks)) for file in chosen]
+    before = read[0] if at else None
+    more = runs[-1].iterations - (runs[at].iterations if at else 0)
     each = profiles.per_iteration(read[-1], before, more * counter.asked_threads_of(side, name))
     return Profiled(each, ITERATION, Path(side.command[0]).resolve(), side.folder, read[-1])
 

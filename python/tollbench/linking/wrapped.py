@@ -98,6 +98,7 @@ class WrappedBuild:
             "CCC_OVERRIDE_OPTIONS": f"{edits} +-ffunction-sections",
             # Objects of before have no function sections, and those of now are not for other builds.
             "CCACHE_DISABLE": "1",
+            "SCCACHE_C_CUSTOM_CACHE_BUSTER": "toll --layouts",  # else its key knows nothing of the wrapper
             "DISTCC_HOSTS": "localhost",  # other machines have no wrapper
             "ICECC": "no",
         }

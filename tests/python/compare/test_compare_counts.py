@@ -9,7 +9,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,16 @@ from rich.console import Console
 
 from forked_toll import forked_toll
 from tollbench.compare import baselines
+from tollbench.compare.baselines import AgainstBaseline
 from tollbench.compare.count_rules import held_against, rule
-from tollbench.compare.counters import Amount, Reading
+from tollbench.compare.counters import Amount, Reading, shorter_run
 from tollbench.compare.counts import Counts, change, counted_rows
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.subject import Two
 from tollbench.compare.verdicts import Comparison, CountChange, CountVerdict, Verdict
 from tollbench.counting.fixed import fixed
 from tollbench.counting.hardware import VALGRIND_COUNTS, InstructionCounter
+from tollbench.counting.runs import MarkedRun
 from tollbench.errors import TollError
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 from tollbench.report.comparisons.comparison_terminal import show
@@ -133,6 +135,49 @@ def test_of_many_rows_that_scatter_none_breaks_a_rule_by_chance() -> None:
         rows = list(counts.added(counted_rows(wanted, ("A", "B"), 0.95)))
         broken += any(row.counts[0].fails for row in rows)
     assert broken <= 3, "5 in 100 at the level of the table"
+
+
+class ByValgrind(FakeCounter):
+    def read(self, side: int, name: str, metrics: Set[str]) -> Reading:
+        told = super().read(side, name, metrics)
+        return {
+            metric: replace(each, by="valgrind") if isinstance(each, Amount) else each
+            for metric, each in told.items()
+        }
+
+
+def test_what_was_stored_counts_once(tmp_path: Path) -> None:
+    """Four launches that scatter are no eight: the same value again would be a pair that is none."""
+    stored = baselines.KeptCount(per="iteration", values=("100", "103", "101", "102"))
+    kept = baselines.Baseline(
+        kind="google-benchmark",
+        circumstances=baselines.Circumstances(),
+        counts={"sort": {"instructions": stored}},
+    )
+    metrics = frozenset(("instructions",))
+    scattering: list[list[int | str]] = [[200, 203, 201, 202], [100, 103, 101, 102]]
+    for fresh in scattering:
+        counter = AgainstBaseline(kept, ByValgrind({1: fresh}))
+        counts = Counts(("kept.json", "B"), counter, metrics, 0.95, [rule("instructions>+0")])
+        (row,) = counts.added(counted_rows({"sort": [Two(0, 1)]}, ("kept.json", "B"), 0.95))
+        (found,) = row.counts
+        assert (found.verdict, found.fails, found.low) == (CountVerdict.OPEN, "", None)
+        assert "4 pairs of launches are too few for an interval: save the baseline again" in found.reason
+    steady = kept.model_copy(
+        update={"counts": {"sort": {"instructions": stored.model_copy(update={"values": ("100", "100")})}}}
+    )
+    counts = Counts(("kept.json", "B"), AgainstBaseline(steady, ByValgrind({1: [200, 203]})), metrics, 0.95)
+    (row,) = counts.added(counted_rows({"sort": [Two(0, 1)]}, ("kept.json", "B"), 0.95))
+    assert row.counts[0].verdict is CountVerdict.MORE, "what never scattered is the same however often"
+
+
+@pytest.mark.parametrize(
+    ("iterations", "place"),
+    [([1], 0), ([1, 10], 0), ([1, 10, 100], 1), ([5, 5, 5], 0), ([1, 10, 100, 100], 1), ([1, 100, 100], 0)],
+)
+def test_a_process_first_run_is_in_no_difference(iterations: list[int], place: int) -> None:
+    """It also does what is done once, of which a profile of --why had all."""
+    assert shorter_run([MarkedRun(each, told=None) for each in iterations]) == place  # type: ignore[arg-type]
 
 
 def test_a_difference_far_beyond_the_scatter_is_told() -> None:
@@ -442,6 +487,14 @@ def test_a_baseline_is_compared_with_later(tmp_path: Path) -> None:
     assert code == 0, err
     assert "Times are not compared with a stored baseline" in out
     assert "another one" not in out
+    assert "other ones" not in out
+    code, out, err = toll(tmp_path, f"{a} --benchmark_min_warmup_time=0", *asked, "--baseline", "kept.json")
+    assert "The arguments are other ones than the baseline's" in " ".join(out.split())
+    other = json.loads((tmp_path / "kept.json").read_text()) | {"kind": "catch2"}
+    (tmp_path / "catch2.json").write_text(json.dumps(other))
+    code, out, err = toll(tmp_path, a, *asked, "--baseline", "catch2.json", "--fail-on", "bytes>+0")
+    assert code == 2, "what was asked for could not be judged"
+    assert "the baseline counts catch2, and these sides are google-benchmark" in " ".join(out.split())
     code, out, _ = toll(tmp_path, b, *asked, "--baseline", "kept.json", "--fail-on", "bytes>+0", "--json")
     assert code == 1
     found = json.loads(out)
