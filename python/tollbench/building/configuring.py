@@ -18,7 +18,7 @@ from tollbench.interpreters import PYTHON, environment_of_tools, interpreter
 from tollbench.words import Toolset
 
 OnLine = Callable[[str], None]
-CONFIGURATION_FAILED = Exit.REGRESSION_OR_FAILED_CHECK
+CONFIGURATION_FAILED = Exit.USAGE  # never 1, which says that something became slower
 STAMP = "configured.json"
 # What is installed or removed shows here; CMake's own files and the suites are watched by ninja.
 WATCHED = (
@@ -63,8 +63,8 @@ def configure(
         return
     if '"' in f"{root}{folder}":  # CMake ends a name there, and then misses its own sources
         raise TollError(f"CMake cannot build in a folder with a quote in its name: {root}", "rename it")
+    _forget_other_compiler(folder, toolset, _told(stamp))
     stamp.unlink(missing_ok=True)
-    _forget_other_compiler(folder, toolset)
     said = _run(command, root, entered=bool(enter))
     log = folder / "configure.log"
     log.write_text(said.stdout, encoding="utf-8")
@@ -88,12 +88,23 @@ def _command(root: Path, folder: Path, toolset: Toolset, python: str) -> list[st
     settings = {
         "CMAKE_CXX_COMPILER": toolset.compiler,
         "TOLL_OPTIMIZATION": toolset.optimization,
-        "CMAKE_CXX_FLAGS": " ".join(toolset.flags),
-        "CMAKE_EXE_LINKER_FLAGS": " ".join(toolset.link_flags),
-        "CMAKE_SHARED_LINKER_FLAGS": " ".join(toolset.link_flags),
         "CMAKE_AR": toolset.archiver,
     }
-    return command + [f"-D{name}={value}" for name, value in settings.items() if value]
+    # CMake reads the user's variables in an empty folder alone: flags of one run stayed for all later ones,
+    # and an environment with flags of its own had none of the user's.
+    link = _flags("LDFLAGS", toolset.link_flags)
+    flags = {
+        "CMAKE_CXX_FLAGS": _flags("CXXFLAGS", toolset.flags),
+        "CMAKE_EXE_LINKER_FLAGS": link,
+        "CMAKE_SHARED_LINKER_FLAGS": link,
+    }
+    command += [f"-D{name}={value}" for name, value in settings.items() if value]
+    return command + [f"-D{name}={value}" for name, value in flags.items()]
+
+
+def _flags(variable: str, own: Sequence[str]) -> str:
+    """The user's, and those of the environment behind them."""
+    return " ".join(filter(None, [os.environ.get(variable, "").strip(), *own]))
 
 
 def _run(command: Sequence[str], root: Path, *, entered: bool) -> subprocess.CompletedProcess[str]:
@@ -112,16 +123,22 @@ def _up_to_date(folder: Path, enter: tuple[str, ...]) -> bool:
     return run_tool(command, env=environment_of_tools(entered=bool(enter))).returncode == 0
 
 
-def _forget_other_compiler(folder: Path, toolset: Toolset) -> None:
-    """CMake does not change its compiler: what it knows is of the old one."""
-    if not toolset.compiler:
-        return
+def _forget_other_compiler(folder: Path, toolset: Toolset, before: object) -> None:
+    """CMake does not change its compiler, CXX neither: what it knows is of the old one.
+
+    `before` is what the folder was configured by; an attempt that failed leaves nobody knows what.
+    """
+    wanted = toolset.compiler
+    if not wanted:
+        user_s = f"CXX={os.environ.get('CXX', '')}"
+        if isinstance(before, dict) and user_s in before.get("environment", ()):
+            return
     try:
         cache = (folder / "CMakeCache.txt").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return
     known = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", cache, re.MULTILINE)
-    if known and known.group(1) != toolset.compiler:
+    if known and known.group(1) != wanted:
         (folder / "CMakeCache.txt").unlink()
         shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
 

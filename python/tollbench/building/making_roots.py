@@ -21,7 +21,7 @@ from pathlib import Path
 from tollbench.catalog.environments import roots
 from tollbench.catalog.environments.roots import MADE, TESTING, Root
 from tollbench.catalog.tools import run_tool
-from tollbench.errors import Exit, TollError
+from tollbench.errors import TollError
 from tollbench.writing import alone, delete_tree
 
 OnLine = Callable[[str], None]
@@ -243,14 +243,13 @@ def _explained(said: list[str]) -> TollError:
         return TollError(
             f"the mirror does not have {gone[2]} {gone[1]}, or not any more",
             "name one that keeps old versions: --mirror URI; or leave --versions out, for those of today",
-            Exit.REGRESSION_OR_FAILED_CHECK,
         )
     told = next((line for line in said if line.startswith(("E:", "Err:"))), (said or ["no message"])[-1])
     step = "check the network and the mirror, then run the same command again"
     if any("newuidmap" in line or "subuid" in line or "unshare" in line for line in said):
         step = "run it as root, or give this user subordinate ids: sudo usermod --add-subuids 100000-165535"
         step += " --add-subgids 100000-165535 $USER"
-    return TollError(f"mmdebstrap could not make the root: {told}", step, Exit.REGRESSION_OR_FAILED_CHECK)
+    return TollError(f"mmdebstrap could not make the root: {told}", step)
 
 
 def _delete(folder: Path) -> None:

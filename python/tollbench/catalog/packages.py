@@ -15,7 +15,7 @@ from pathlib import Path
 from tollbench.catalog.managers import APT, manager
 from tollbench.catalog.toolchains import feature, newest_jdk
 from tollbench.catalog.tools import run_tool
-from tollbench.errors import Exit, TollError
+from tollbench.errors import TollError
 
 TABLE = Path(__file__).with_name("packages.toml")
 INCLUDE_FOLDERS = ("/usr/include", "/usr/local/include")
@@ -143,7 +143,7 @@ def install(needs: Sequence[Need], on_line: Callable[[str], None]) -> None:
     prefix = _privilege()
     if prefix is None or manager() is not APT or shutil.which(APT.program) is None:
         what = ", ".join(f"{need.name} ({need.purpose})" for need in needs)
-        raise TollError(f"missing on this machine: {what}", command_for(needs), Exit.USAGE)
+        raise TollError(f"missing on this machine: {what}", command_for(needs))
     # No update when the index already knows the packages: it takes a network, which may be gone by now.
     if not all(any(map(_apt_knows, choice.split("|"))) for need in needs for choice in need.packages):
         _apt([*prefix, "apt-get", "update", "-q"])
@@ -161,7 +161,6 @@ def install(needs: Sequence[Need], on_line: Callable[[str], None]) -> None:
         raise TollError(
             f"apt-get could not install {' '.join(names)}: {said[-1]}",
             f"run it by hand and read its answer: {' '.join(step)}",
-            Exit.REGRESSION_OR_FAILED_CHECK,
         )
     _include_folders.cache_clear()
     _library_folders.cache_clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -113,8 +114,9 @@ def test_a_project_that_breaks_later_is_an_error_again(project) -> None:
     good = listing.read_text()
     listing.write_text(good + "message(FATAL_ERROR broken)\n")
     for _ in range(2):
-        with pytest.raises(TollError, match="broken"):
+        with pytest.raises(TollError, match="broken") as caught:
             configured(project, Toolset())
+        assert caught.value.code == 2, "1 says that something became slower"
     listing.write_text(good)
     configured(project, Toolset())
     assert commands(project)
@@ -131,6 +133,28 @@ def test_another_compiler_in_the_same_place_is_not_mixed_with_the_old_one(
         assert commands(project)[0].startswith(str(tmp_path / name))
         assert "-O3" in commands(project)[0]
         assert not any("changed variables" in line for line in said)
+
+
+def test_a_users_variables_count_each_time(project, tmp_path, monkeypatch) -> None:
+    """CMake reads them in an empty folder alone."""
+    monkeypatch.delenv("CMAKE_CXX_COMPILER_LAUNCHER", raising=False)
+    for name in ("g++-1", "g++-2"):
+        (tmp_path / name).write_text(f'#!/bin/sh\nexec {COMPILER} "$@"\n')
+        (tmp_path / name).chmod(0o755)
+        monkeypatch.setenv("CXX", str(tmp_path / name))
+        monkeypatch.setenv("CXXFLAGS", f"-DOF_{name[-1]}")
+        monkeypatch.setenv("LDFLAGS", f"-Wl,-O{name[-1]}")
+        configured(project, Toolset())
+        compile_, link = commands(project)
+        assert compile_.startswith(str(tmp_path / name))
+        assert re.findall(r"-DOF_\d", compile_) == [f"-DOF_{name[-1]}"]
+        assert re.findall(r"-Wl,-O\d", link) == [f"-Wl,-O{name[-1]}"]
+    configured(project, Toolset(flags=("-flto=auto",)))  # an environment's own come behind the user's
+    assert "-DOF_2 -flto=auto" in commands(project)[0]
+    for name in ("CXX", "CXXFLAGS", "LDFLAGS"):
+        monkeypatch.delenv(name)
+    configured(project, Toolset())
+    assert not any(str(tmp_path / "g++") in line or "OF_" in line for line in commands(project))
 
 
 def test_a_checkout_with_a_quote_in_its_path_is_told_so(tmp_path):
