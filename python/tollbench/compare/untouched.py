@@ -93,6 +93,8 @@ class Untouched:
             return dict.fromkeys(names, Standing(False, f"the code was not compared: {reason}"))
         # A benchmark executable runs in a folder that both sides share, and finds there what both find.
         looks_around = pairing.looks_around or self.reads_anything or first.folder != other.folder
+        # A source file may be input, of a lexer for one: where it is another one, a run tells if it is read.
+        looks_around = looks_around or not all(_same_file(*each) for each in match.named_files())
         if same and not looks_around:
             return dict.fromkeys(names, SAME)
         return _Runs(self, match, pairing, first, other).standings(names, everything)
@@ -272,7 +274,7 @@ class _Runs:
         """What a run asks for where the sides differ, and finds something else there."""
         compared = {str(image.path.resolve()) for image, _ in self.pairing.images}
         here = self.first.folder or NOWHERE
-        trees = _trees(self.first, self.other)
+        trees = _trees(self.first, self.other) | {_begins(*each) for each in self.match.named_files()}
         for name in run.read:
             # As it stands, as `..` behind a link leads elsewhere, and in short.
             for path in dict.fromkeys((str(here / name), os.path.normpath(here / name))):
@@ -340,6 +342,13 @@ def _counterparts(path: str, trees: Iterable[tuple[str, str]]) -> Iterator[Path]
             there = Path(theirs, rest.lstrip("/")) if within else Path(theirs + rest)
             if within or not Path(ours).is_dir() or there.exists():
                 yield there
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    """Whether whoever opens them finds the same, or neither."""
+    if one.is_file() and other.is_file():
+        return _same_content(one, other)
+    return not one.exists() and not other.exists()
 
 
 def _same_content(one: Path, other: Path) -> bool:

@@ -9,10 +9,12 @@ from them tells them apart (bisimulation: D. Park, "Concurrency and automata on 
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 from tollbench.counting.addresses import Addresses, Correspondence
 from tollbench.counting.code import Code, Reference, Use
@@ -66,6 +68,13 @@ class Match:
     def same(self) -> bool:
         """Whether nothing differs anywhere."""
         return not any(found.difference for found in self.places.values())
+
+    def named_files(self) -> list[tuple[Path, Path]]:
+        """Source files that both sides name, each in a folder of its own: taken for the same."""
+        return [
+            (Path(os.fsdecode(one)), Path(os.fsdecode(other)))
+            for one, other in self._known.folders.taken.items()
+        ]
 
     def differing(self, of_others: Set[Function], common: Set[Function]) -> list[PairedPlace]:
         """What differs of all that a run may need.

@@ -56,7 +56,8 @@ def compiled(sources: Path, cache: Path) -> Preloaded:
         raise LaunchFailed(f"the sources of what counts are not there: {error}") from None
     mark = hashlib.blake2b(texts, digest_size=12)
     mark.update(b"1" if _VALGRIND_HEADER.exists() else b"0")
-    folder = cache / "preloaded" / mark.hexdigest()
+    # Valgrind names what it mapped by its real name, and what the marks execute is left out by that.
+    folder = (cache / "preloaded" / mark.hexdigest()).resolve()
     names = ("libtoll_counts.so", "libtoll_allocations.so", "libtoll_marks.so", "toll_counted_launch")
     found = Preloaded(*(folder / name for name in names))
     sources_of = {found.marks: MARKS, found.allocations: ALLOCATIONS, found.own_marks: OWN_MARKS}

@@ -27,11 +27,13 @@ class Folders:
 
     `__FILE__` stands in asserts and in what is thrown: no input, and other on every machine. The folders have
     to correspond: all that begins with one of side a begins with one and the same of side b. Names that are
-    not absolute do not tell in which folder somebody built, and may be input.
+    not absolute do not tell in which folder somebody built, and may be input. So may those that are: `taken`
+    has all that were taken for the same, for whoever can see what a program reads.
     """
 
     def __init__(self) -> None:
         self._folder_of: dict[bytes, bytes] = {}
+        self.taken: dict[bytes, bytes] = {}  # name on side a -> name on side b
 
     def alike(self, one: bytes, other: bytes) -> bool:
         """Whether both name the same source file in corresponding folders."""
@@ -44,4 +46,7 @@ class Folders:
         if len(ours) == one.count(b"/") + 1:  # not even the name of the file
             return False
         folder, there = b"/".join(ours), b"/".join(theirs)
-        return self._folder_of.setdefault(folder, there) == there
+        if self._folder_of.setdefault(folder, there) != there:
+            return False
+        self.taken[one] = other
+        return True

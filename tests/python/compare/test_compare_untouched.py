@@ -113,6 +113,34 @@ def test_only_what_a_change_touched_is_timed(
     assert all(named in row["code"] or named == "initial" for row in timed)
 
 
+LEXED = """#include <fstream>
+static void lexed(benchmark::State& state) {
+  for (auto _ : state) {
+    std::ifstream file("CORPUS");
+    benchmark::DoNotOptimize(file.get());
+  }
+}
+BENCHMARK(lexed);
+BENCHMARK_MAIN();"""
+
+
+@pytest.mark.parametrize("corpus", ["int a;", "long a;"])
+def test_a_source_file_that_is_input_is_one(tmp_path: Path, corpus: str) -> None:
+    """Its name looks like that of a file that somebody built in another folder."""
+    sides = []
+    for name, text in (("v1", "int a;"), ("v2", corpus)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "corpus.c").write_text(text)
+        source = BENCHMARKS.replace(
+            "BENCHMARK_MAIN();", LEXED.replace("CORPUS", str(tmp_path / name / "corpus.c"))
+        )
+        sides.append(built(tmp_path / f"of-{name}", source))
+    found = compared(*sides)
+    assert untouched(found) == (ALL | {"lexed"} if corpus == "int a;" else ALL)
+    (row,) = [row for row in found["comparisons"] if row["benchmark"] == "lexed"]
+    assert ("which differs" in row["code"]) == (corpus != "int a;"), row
+
+
 def test_everything_is_timed_when_that_is_asked_for_and_rows_say_what_is_known(tmp_path: Path) -> None:
     a, b = built(tmp_path / "a"), built(tmp_path / "b", first=(nothing(tmp_path),))
     found = compared(a, b, "--measure-all", code=None)
