@@ -6,6 +6,9 @@ the user's .git when it is killed.
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +18,7 @@ from tollbench.compare.git import git, without_git
 from tollbench.compare.sides import WrittenSide
 from tollbench.compare.source_diffs import FileHunk, parsed
 from tollbench.errors import TollError
-from tollbench.launching.command import Ended, run_command
+from tollbench.launching.command import Ended, is_full, run_command
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.interrupt import Interrupt
@@ -28,6 +31,8 @@ from tollbench.words import Status
 
 BUILD_LIMIT_S = 3600.0
 _LAST_LINES = 3
+_NO_ROOM = os.strerror(errno.ENOSPC).encode()  # in English: builds have no locale of a user's
+_OUT_OF_MEMORY = re.compile(rb"\bKilled\b|Cannot allocate memory|virtual memory exhausted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +176,13 @@ def _built(
     interrupt: Interrupt | None,
 ) -> WrittenSide:
     ended = _build(recipe.build, checkout, environment, revision, interrupt)
+    if ended.exit_code != 0 and _OUT_OF_MEMORY.search(ended.stderr):  # the machine's fault: once more
+        ended = _build(recipe.build, checkout, environment, revision, interrupt)
     if ended.exit_code != 0:
         reason = f"{revision.label} does not build: `{recipe.build}` {_how(ended)}"
-        raise LaunchFailed(reason, Status.BUILD_FAILED)
+        # A search takes what does not build out of its row for good: not for want of room.
+        no_room = _NO_ROOM in ended.stderr or is_full(checkout)
+        raise LaunchFailed(reason, Status.FAILED if no_room else Status.BUILD_FAILED)
     if (missing := _missing(recipe.program, checkout)) is not None:
         reason = f"{revision.label} builds, but `{recipe.build}` makes no {missing}"
         raise LaunchFailed(reason, Status.BUILD_FAILED)

@@ -103,12 +103,13 @@ def working_folder(folder: Path | None) -> Iterator[Path]:
                 raise NoRoom(f"no program can be given a folder in {where}: {why}") from None
             yield made
     except LaunchFailed:
-        if _is_full(where):
+        if is_full(where):
             raise NoRoom(f"{where}, where programs run, is full") from None
         raise
 
 
-def _is_full(folder: Path | str) -> bool:
+def is_full(folder: Path | str) -> bool:
+    """Whether a report, or a compiler, finds no room there."""
     with suppress(OSError):
         found = shutil.disk_usage(folder)
         return found.total > 0 and found.free < _LEAST_ROOM_BYTES  # a ramfs tells nothing

@@ -24,7 +24,7 @@ from tollbench.history.commit_range import Commit, commit_range
 from tollbench.history.commit_search import SearchSettings
 from tollbench.history.same_code import SameCode
 from tollbench.history.tree_builds import TreeBuilds
-from tollbench.launching.failure import Interrupted
+from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.report import bisection_lines
 from tollbench.stats.bisection import Bisection, ItemRun
 
@@ -341,6 +341,29 @@ def search_in(project: Project, tmp_path: Path, **more: Any) -> Search:
     )
     builds = TreeBuilds(project.folder, recipe, tmp_path / "scratch")
     return Search(row, builds, settings, **more)
+
+
+ONCE = f"""if test -e again; then {GOOD_BUILD}; else
+touch again; echo "g++: fatal error: Killed signal terminated program cc1plus" >&2; exit 1; fi"""
+
+
+def test_a_build_that_found_no_room_or_memory_is_no_commit_that_does_not_build(tmp_path: Path) -> None:
+    """Which a search would take out of its row for good."""
+    project = Project(tmp_path / "project")
+    project.commit("full", build="echo 'as: main.o: No space left on device' >&2; exit 1", sum=10)
+    project.commit("killed", build=ONCE, sum=10)
+    project.commit("broken", build="exit 7", sum=10)
+    project.commit("last", sum=10)
+    (tmp_path / "scratch").mkdir()
+    full, killed, broken, _ = commit_range(
+        project.folder, project.commits[0], "HEAD", first_parent=False
+    ).commits
+    builds = TreeBuilds(project.folder, RevisionBuild(BUILD, "./bench"), tmp_path / "scratch")
+    with pytest.raises(TollError, match="No space left on device"):
+        builds.of(full)
+    assert builds.of(killed).label == killed.short
+    with pytest.raises(LaunchFailed, match="exited with code 7"):
+        builds.of(broken)
 
 
 def test_too_little_time_for_the_ends_is_undecided(tmp_path: Path) -> None:
