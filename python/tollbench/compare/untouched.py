@@ -207,15 +207,17 @@ class _Runs:
         common = frozenset.intersection(*functions.values()) if functions else frozenset()
         bodies = frozenset().union(*functions.values()) - common
         bodies -= self._called_by_some(seen.values(), common)
+        around = common - self._called_by_bodies(seen.values(), common)
         return {
-            name: self._standing(runs[name], bodies - functions.get(name, frozenset()), common)
+            name: self._standing(runs[name], bodies - functions.get(name, frozenset()), around)
             for name in names
         }
 
-    def _standing(self, run: Executed | str, of_others: Set[Function], common: Set[Function]) -> Standing:
+    def _standing(self, run: Executed | str, of_others: Set[Function], around: Set[Function]) -> Standing:
+        """`around` is what all runs execute about the bodies of their benchmarks."""
         if isinstance(run, str):
             return Standing(False, f"the code was not compared: {run}")
-        if places := self.match.differing(of_others, common):
+        if places := self.match.differing(of_others, around):
             return self._changed(places)
         if making := self.pairing.makes_code:
             return Standing(
@@ -242,6 +244,29 @@ class _Runs:
                     caller = self._function(file, place)
                     if caller not in common:
                         found.add(self._function(called_file, target))
+        return found
+
+    def _called_by_bodies(self, runs: Iterable[Executed], common: Set[Function]) -> Set[Function]:
+        """What all runs execute, and not only about their benchmarks: these call it, or what they call does.
+
+        An address that it takes is no other benchmark's that is registered there. It may choose by it: a
+        container has one function for few elements and another one for many, which a short run never met and
+        another benchmark did.
+        """
+        called: dict[Function, set[Function]] = {}
+        for run in runs:
+            for file, place, called_file, target in run.calls:
+                if file in self._own and called_file in self._own:
+                    called.setdefault(self._function(file, place), set()).add(
+                        self._function(called_file, target)
+                    )
+        found: set[Function] = set()
+        waiting = [target for caller, each in called.items() if caller not in common for target in each]
+        while waiting:
+            function = waiting.pop()
+            if function in common and function not in found:
+                found.add(function)
+                waiting += called.get(function, ())
         return found
 
     def _changed(self, places: Sequence[PairedPlace]) -> Standing:

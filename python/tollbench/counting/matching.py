@@ -80,9 +80,9 @@ class Match:
         """What differs of all that a run may need.
 
         What is called directly counts, executed or not: a longer run may get there. So does every function
-        whose address is taken, but for `of_others` where code takes it that all runs execute (`common`): the
-        body of another benchmark, registered by its address. Where the processor's abilities choose among
-        functions, all of them count: Valgrind's processor is not the machine's.
+        whose address is taken, but for `of_others` where code takes it that all runs execute about their
+        benchmarks (`common`): the body of another benchmark, registered by its address. Where the processor's
+        abilities choose among functions, all of them count: Valgrind's processor is not the machine's.
         """
         owned = dict.fromkeys(self.starts, False)  # place -> whether one run alone may need it
         waiting = deque(self.starts)

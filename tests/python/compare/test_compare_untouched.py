@@ -113,6 +113,42 @@ def test_only_what_a_change_touched_is_timed(
     assert all(named in row["code"] or named == "initial" for row in timed)
 
 
+CHOOSES = """
+static long small(long n) { return n + 1; }
+static long large(long n) {
+  long total = 0;
+  for (long i = 0; i < n; i++) total += n ^ (i * 3);
+  return total;
+}
+static long (*const impl[2])(long) = {small, large};
+__attribute__((noinline)) static long insert(long n, long size) { return impl[size > (1L << 40)](n); }
+static void grown(benchmark::State& state) {
+  long size = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(insert(3, size++));
+}
+BENCHMARK(grown);
+static void big(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(insert(3, 1L << 41));
+}
+BENCHMARK(big);
+BENCHMARK_MAIN();"""
+
+
+def test_what_a_longer_run_would_choose_by_its_address_counts(tmp_path: Path) -> None:
+    """Another benchmark executes it at once, and all call the function that chooses."""
+    text = BENCHMARKS.replace("BENCHMARK_MAIN();", CHOOSES)
+    shared = text.replace("sum(benchmark::State& state) {", "sum(benchmark::State& state) {\n  insert(3, 1);")
+    shared = shared.replace("static void", "static long insert(long, long);\nstatic void", 1)
+    for old in ("weighted", "sorted"):  # all runs execute it, so that it was taken for what stands about them
+        shared = shared.replace(
+            f"{old}(benchmark::State& state) {{", f"{old}(benchmark::State& state) {{ insert(3, 1);"
+        )
+    a = built(tmp_path / "a", shared)
+    b = built(tmp_path / "b", shared.replace("(i * 3)", "(i * 5)"))
+    assert "grown" not in untouched(compared(a, b, "--filter", "grown|big", code=None))
+    assert untouched(compared(a, b, code=None)) == set()
+
+
 LEXED = """#include <fstream>
 static void lexed(benchmark::State& state) {
   for (auto _ : state) {
