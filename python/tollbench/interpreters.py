@@ -35,9 +35,10 @@ _LAUNCHERS = ("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER")
 def environment_of_tools(*, entered: bool = False) -> dict[str, str]:
     """The user's variables but for Python's: for tools that start it in their own way, as CMake does.
 
-    Where a root is `entered` for it, without compiler launchers too: a user's ccache is not in there.
+    Where a root is `entered` for it, without compiler launchers and CXX too: a user's are not in there. Flags
+    are told to CMake itself.
     """
-    left_out = ("PYTHON", *(_LAUNCHERS if entered else ()))
+    left_out = ("PYTHON", *((*_LAUNCHERS, "CXX") if entered else ()))
     return {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
 
 

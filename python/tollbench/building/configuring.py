@@ -7,8 +7,9 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tollbench.building import sparing_others
 from tollbench.building.room_for_processes import check_room_for_processes
@@ -19,7 +20,7 @@ from tollbench.words import Toolset
 
 OnLine = Callable[[str], None]
 CONFIGURATION_FAILED = Exit.USAGE  # never 1, which says that something became slower
-STAMP = "configured.json"
+STAMP, TRIED = "configured.json", "tried.json"
 # What is installed or removed shows here; CMake's own files and the suites are watched by ninja.
 WATCHED = (
     "/var/lib/dpkg/status",
@@ -63,8 +64,10 @@ def configure(
         return
     if '"' in f"{root}{folder}":  # CMake ends a name there, and then misses its own sources
         raise TollError(f"CMake cannot build in a folder with a quote in its name: {root}", "rename it")
-    _forget_other_compiler(folder, toolset, _told(stamp))
+    tried = folder / TRIED  # stays where the configuration fails
+    _forget_other_compiler(folder, toolset, _told(tried) or _told(stamp), now, entered=bool(enter))
     stamp.unlink(missing_ok=True)
+    tried.write_text(json.dumps(now), encoding="utf-8")
     said = _run(command, root, entered=bool(enter))
     log = folder / "configure.log"
     log.write_text(said.stdout, encoding="utf-8")
@@ -123,24 +126,33 @@ def _up_to_date(folder: Path, enter: tuple[str, ...]) -> bool:
     return run_tool(command, env=environment_of_tools(entered=bool(enter))).returncode == 0
 
 
-def _forget_other_compiler(folder: Path, toolset: Toolset, before: object) -> None:
-    """CMake does not change its compiler, CXX neither: what it knows is of the old one.
+def _forget_other_compiler(
+    folder: Path, toolset: Toolset, before: object, now: Mapping[str, list[str]], *, entered: bool
+) -> None:
+    """CMake does not change its compiler, nor what it found out with other flags: that is of the old ones.
 
-    `before` is what the folder was configured by; an attempt that failed leaves nobody knows what.
+    `before` is what the folder was configured by, or what was tried; of who knows what, by hand for one,
+    nothing goes. In a root, `entered`, the user's compiler is not there.
     """
-    wanted = toolset.compiler
-    if not wanted:
-        user_s = f"CXX={os.environ.get('CXX', '')}"
-        if isinstance(before, dict) and user_s in before.get("environment", ()):
-            return
+    users = [] if entered or toolset.compiler else ["CXX"]
+    changed = isinstance(before, dict) and any(
+        _line(before, name) != _line(now, name) for name in (*users, "CXXFLAGS", "LDFLAGS")
+    )
+    if not changed and not toolset.compiler:
+        return
     try:
         cache = (folder / "CMakeCache.txt").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return
     known = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", cache, re.MULTILINE)
-    if known and known.group(1) != wanted:
+    if known and (changed or known.group(1) != toolset.compiler):
         (folder / "CMakeCache.txt").unlink()
         shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
+
+
+def _line(marks: Mapping[str, Any], variable: str) -> str:
+    lines = marks.get("environment", ())
+    return next((line for line in lines if str(line).startswith(f"{variable}=")), f"{variable}=")
 
 
 def _marks(command: Sequence[str], file_system: str) -> dict[str, list[str]]:

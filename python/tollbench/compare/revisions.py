@@ -31,6 +31,7 @@ from tollbench.words import Status
 
 BUILD_LIMIT_S = 3600.0
 _LAST_LINES = 3
+_LAST_BYTES = 64 * 1024
 _NO_ROOM = os.strerror(errno.ENOSPC).encode()  # in English: builds have no locale of a user's
 _OUT_OF_MEMORY = re.compile(rb"\bKilled\b|Cannot allocate memory|virtual memory exhausted")
 
@@ -176,12 +177,12 @@ def _built(
     interrupt: Interrupt | None,
 ) -> WrittenSide:
     ended = _build(recipe.build, checkout, environment, revision, interrupt)
-    if ended.exit_code != 0 and _OUT_OF_MEMORY.search(ended.stderr):  # the machine's fault: once more
+    if ended.exit_code != 0 and _OUT_OF_MEMORY.search(_last_words(ended)):  # the machine's fault: once more
         ended = _build(recipe.build, checkout, environment, revision, interrupt)
     if ended.exit_code != 0:
         reason = f"{revision.label} does not build: `{recipe.build}` {_how(ended)}"
         # A search takes what does not build out of its row for good: not for want of room.
-        no_room = _NO_ROOM in ended.stderr or is_full(checkout)
+        no_room = _NO_ROOM in _last_words(ended) or is_full(checkout)
         raise LaunchFailed(reason, Status.FAILED if no_room else Status.BUILD_FAILED)
     if (missing := _missing(recipe.program, checkout)) is not None:
         reason = f"{revision.label} builds, but `{recipe.build}` makes no {missing}"
@@ -287,6 +288,11 @@ def _build(
     except LaunchFailed as failure:
         reason = f"{revision.label} does not build: `{command}` {failure.reason}"
         raise LaunchFailed(reason, Status.BUILD_FAILED) from None
+
+
+def _last_words(ended: Ended) -> bytes:
+    """Of both: ninja prints what a compiler said on its own standard output."""
+    return ended.stderr + ended.stdout[-_LAST_BYTES:]
 
 
 def _how(ended: Ended) -> str:

@@ -208,8 +208,12 @@ class _Runs:
         bodies = frozenset().union(*functions.values()) - common
         bodies -= self._called_by_some(seen.values(), common)
         around = common - self._called_by_bodies(seen.values(), common)
+        # What arguments choose, `insert/8` and `insert/1000000` of one body, each may meet in a longer run.
+        of_family: dict[str, set[Function]] = {}
+        for name, own in functions.items():
+            of_family.setdefault(_family(name), set()).update(own)
         return {
-            name: self._standing(runs[name], bodies - functions.get(name, frozenset()), around)
+            name: self._standing(runs[name], bodies - of_family.get(_family(name), set()), around)
             for name in names
         }
 
@@ -299,15 +303,22 @@ class _Runs:
         """What a run asks for where the sides differ, and finds something else there."""
         compared = {str(image.path.resolve()) for image, _ in self.pairing.images}
         here = self.first.folder or NOWHERE
-        trees = _trees(self.first, self.other) | {_begins(*each) for each in self.match.named_files()}
+        trees = _trees(self.first, self.other) | _beside(self.match.named_files())
         for name in run.read:
             # As it stands, as `..` behind a link leads elsewhere, and in short.
             for path in dict.fromkeys((str(here / name), os.path.normpath(here / name))):
                 if os.path.realpath(path) in compared:
                     continue
-                if any(not self._same_thing(run, Path(path), there) for there in _counterparts(path, trees)):
+                if any(not self._same(run, Path(path), there) for there in _counterparts(path, trees)):
                     return f"changed: it reads {name}, which differs"
         return ""
+
+    def _same(self, run: Executed, one: Path, other: Path) -> bool:
+        """Not known of what may not be looked at."""
+        try:
+            return self._same_thing(run, one, other)
+        except (OSError, ValueError):
+            return False
 
     def _same_thing(self, run: Executed, one: Path, other: Path) -> bool:
         """Whether both are folders, or files with the same content or code, or neither is there."""
@@ -347,6 +358,12 @@ def _trees(first: Side, other: Side) -> set[tuple[str, str]]:
     return {_begins(one, another) for one, another in pairs if one != another}
 
 
+def _beside(named: Iterable[tuple[Path, Path]]) -> set[tuple[str, str]]:
+    """The folders of source files that both sides name: what a program finds by the name of its source."""
+    folders = {(str(one.parent), str(other.parent)) for one, other in named}
+    return {(ours, theirs) for ours, theirs in folders if "/" not in (ours, theirs)}
+
+
 def _begins(one: Path, another: Path) -> tuple[str, str]:
     """Without the names at the end that both have."""
     while one.name == another.name and one != one.parent and another != another.parent:
@@ -369,11 +386,20 @@ def _counterparts(path: str, trees: Iterable[tuple[str, str]]) -> Iterator[Path]
                 yield there
 
 
+def _family(name: str) -> str:
+    """Benchmarks of one body with other arguments, as Google Benchmark names them: BODY/ARGUMENTS."""
+    return name.partition("/")[0]
+
+
 def _same_file(one: Path, other: Path) -> bool:
-    """Whether whoever opens them finds the same, or neither."""
-    if one.is_file() and other.is_file():
-        return _same_content(one, other)
-    return not one.exists() and not other.exists()
+    """Whether whoever opens them finds the same, or neither. A binary may name anything: False too where that
+    cannot be looked at, so that a run tells."""
+    try:
+        if one.is_file() and other.is_file():
+            return _same_content(one, other)
+        return not one.exists() and not other.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _same_content(one: Path, other: Path) -> bool:

@@ -119,9 +119,16 @@ def _other_for_times(before: Machine, now: Machine) -> str:
     What only one of them states says nothing: an older toll stated less, and so does a container.
     """
     one, other = stated(before), stated(now)
-    changed = [name for name in one if None not in (one[name], other.get(name)) and one[name] != other[name]]
+    changed = [name for name in one if name in other and _other(one[name], other[name])]
     words = [machine_difference(before, now), *(name.replace("_", " ") for name in changed)]
     return ", ".join(dict.fromkeys(", ".join(filter(None, words)).split(", "))) if any(words) else ""
+
+
+def _other(one: object, other: object) -> bool:
+    """Whether both say something, and not the same."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return any(_other(one[name], other[name]) for name in one.keys() & other.keys())
+    return None not in (one, other) and one != other
 
 
 def _machines(
@@ -129,21 +136,21 @@ def _machines(
 ) -> tuple[list[int], list[str]]:
     """Of each run the number of its machine, and why each is another than the most similar one before it."""
 
-    def told(before: int, now: int) -> str:
-        host = "host" if hosts[before] != hosts[now] else ""
-        return ", ".join(filter(None, (host, difference(found[before].machine, found[now].machine))))
-
-    first: list[int] = []  # run that was the first on a machine
+    known: list[tuple[str, dict[str, Any]]] = []  # of each machine its host, and all that its runs state
+    lately: list[int] = []  # machines, the last used one behind
     machines: list[int] = []
     reasons: list[str] = []
-    for number in range(len(found)):
-        machine = next((at for at, run in enumerate(first) if not told(run, number)), len(first))
-        if machine == len(first):
-            others = [told(run, number) for run in first]
-            reasons.append(min(others, key=lambda each: each.count(","), default=""))
-            first.append(number)
-        elif len(stated(found[number].machine)) > len(stated(found[first[machine]].machine)):
-            first[machine] = number  # what it states besides is known of that machine from now on
+    for one, host in zip(found, hosts, strict=True):
+        told = [
+            ", ".join(filter(None, ("host" if host != named else "", difference(states, one.machine))))
+            for named, states in known
+        ]
+        machine = next((at for at in reversed(lately) if not told[at]), len(known))
+        if machine == len(known):
+            known.append((host, {}))
+            reasons.append(min(told, key=lambda each: each.count(","), default=""))
+        known[machine][1].update({name: each for name, each in one.machine.items() if each not in (None, "")})
+        lately = [*(at for at in lately if at != machine), machine]
         machines.append(machine)
     return machines, reasons
 

@@ -106,8 +106,8 @@ class TreeBuilds:
                 hear=self._hearing,
             )
         except LaunchFailed as failure:
+            shutil.rmtree(folder, ignore_errors=True)  # many that do not build would fill the disk
             if failure.status is Status.BUILD_FAILED:
-                shutil.rmtree(folder, ignore_errors=True)  # many that do not build would fill the disk
                 return failure.reason
             raise TollError(failure.reason, "look at the repository and at the room on the disk") from None
         except OSError as error:

@@ -113,14 +113,10 @@ def cheapest(opened: OpenedLake, asked: Asked, prices: Prices) -> CheapestMachin
     if not rows:
         raise TollError(f"the lake has no such row of {asked.workload}", "what it has: toll lake runs")
     rows = in_one_unit(rows, max(rows, key=lambda row: row.started), opened.notes)
-    rows = [
-        row
-        for row in rows
-        if not row.role
-        and row.case.environment == asked.environment
-        and asked.contender in ("", row.case.contender)
-    ]
-    _check_setting(rows, asked)
+    rows = [row for row in rows if not row.role and row.case.environment == asked.environment]
+    own = _own_parameters(rows)
+    rows = [row for row in rows if asked.contender in ("", row.case.contender)]
+    _check_setting(rows, own, asked)
     by_machine: dict[str, list[LakeRow]] = defaultdict(list)
     for row in rows:
         by_machine[row.machine.machine].append(row)
@@ -155,7 +151,17 @@ def cheapest(opened: OpenedLake, asked: Asked, prices: Prices) -> CheapestMachin
     )
 
 
-def _check_setting(rows: list[LakeRow], asked: Asked) -> None:
+def _own_parameters(rows: Sequence[LakeRow]) -> set[str]:
+    """Those that one contender has, and another one of the same run has not."""
+    of_run: dict[str, list[set[str]]] = defaultdict(list)
+    for row in rows:
+        of_run[row.run].append(set(row.case.parameters))
+    return {
+        name for each in of_run.values() for one in each for name in one if any(name not in of for of in each)
+    }
+
+
+def _check_setting(rows: Sequence[LakeRow], own: set[str], asked: Asked) -> None:
     """Raises TollError where the rows are of several: their times answer different questions.
 
     What one run swept, and what one run measured with another value than another run: neither says anything
@@ -165,11 +171,7 @@ def _check_setting(rows: list[LakeRow], asked: Asked) -> None:
         StoredIdentity(row.case.contender, row.case.environment, row.case.parameters, {}) for row in rows
     ]
     in_a_run = (name for setting in {row.setting for row in rows} for name in _parsed(setting))
-    over_runs = (
-        name
-        for name in swept_parameters(cases, keep_apart=False)
-        if all(name in case.parameters for case in cases)
-    )
+    over_runs = (name for name in swept_parameters(cases, keep_apart=False) if name not in own)
     names = tuple(dict.fromkeys([*over_runs, *in_a_run]))
     if len(found := settings(cases, names)) > 1:
         told = [" ".join(f"-p {name}={value}" for name, value in setting) for setting in found]

@@ -74,8 +74,8 @@ def _newest(opened: OpenedLake, names: Sequence[str], machines: Sequence[str]) -
     there = opened.ask("SELECT DISTINCT workload FROM summary")["workload"].to_pylist()
     fitting = [one for one in there if not names or any(_fits(clean(one or ""), each) for each in names)]
     sql = """
-        WITH rows_of AS (SELECT run, count(*) AS most FROM summary
-            WHERE workload IN (SELECT unnest($workloads)) GROUP BY run, workload, setting),
+        WITH rows_of AS (SELECT run, count(*) FILTER (value IS NOT NULL AND coalesce(role, '') = '') AS most
+            FROM summary WHERE workload IN (SELECT unnest($workloads)) GROUP BY run, workload, setting),
         of_run AS (SELECT run, max(most) AS most FROM rows_of GROUP BY run)
         SELECT run.*, of_run.most AS most FROM run LEFT JOIN of_run ON run.run = of_run.run
         QUALIFY row_number() OVER (PARTITION BY run.machine ORDER BY coalesce(of_run.most, 0) > 1 DESC,

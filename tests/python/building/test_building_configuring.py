@@ -117,9 +117,13 @@ def test_a_project_that_breaks_later_is_an_error_again(project) -> None:
         with pytest.raises(TollError, match="broken") as caught:
             configured(project, Toolset())
         assert caught.value.code == 2, "1 says that something became slower"
+    kept = project / "build/CMakeFiles/main.dir/main.cpp.o"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text("compiled")
     listing.write_text(good)
     configured(project, Toolset())
     assert commands(project)
+    assert kept.read_text() == "compiled", "nothing changed that it was compiled by"
 
 
 def test_another_compiler_in_the_same_place_is_not_mixed_with_the_old_one(
@@ -149,6 +153,12 @@ def test_a_users_variables_count_each_time(project, tmp_path, monkeypatch) -> No
         assert compile_.startswith(str(tmp_path / name))
         assert re.findall(r"-DOF_\d", compile_) == [f"-DOF_{name[-1]}"]
         assert re.findall(r"-Wl,-O\d", link) == [f"-Wl,-O{name[-1]}"]
+    cache = (project / "build/CMakeCache.txt").read_text()
+    (project / "build/CMakeCache.txt").write_text(f"{cache}\nFOUND_WITH:STRING=old flags\n")
+    monkeypatch.setenv("CXXFLAGS", "-DOF_2 -DMORE")  # what was found out with other flags goes
+    configured(project, Toolset())
+    assert "FOUND_WITH" not in (project / "build/CMakeCache.txt").read_text()
+    monkeypatch.setenv("CXXFLAGS", "-DOF_2")
     configured(project, Toolset(flags=("-flto=auto",)))  # an environment's own come behind the user's
     assert "-DOF_2 -flto=auto" in commands(project)[0]
     for name in ("CXX", "CXXFLAGS", "LDFLAGS"):

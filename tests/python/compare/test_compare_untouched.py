@@ -149,6 +149,37 @@ def test_what_a_longer_run_would_choose_by_its_address_counts(tmp_path: Path) ->
     assert untouched(compared(a, b, code=None)) == set()
 
 
+@pytest.mark.parametrize("names", [("insert/8", "insert/1000000"), ("insert<8>/1/2", "insert<8>/2/4")])
+def test_benchmarks_of_one_body_may_each_meet_what_another_one_chose(names: tuple[str, str]) -> None:
+    assert looking._family(names[0]) == looking._family(names[1])
+    assert looking._family("insert<8>/1") != looking._family("insert<9>/1")
+
+
+SIZED = """
+static void sized(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(insert(3, state.range(0)));
+}
+BENCHMARK(sized)->Arg(1)->Arg(1L << 41);
+BENCHMARK_MAIN();"""
+
+
+def test_where_all_have_one_body_what_either_chose_counts(tmp_path: Path) -> None:
+    """One benchmark with two arguments: all runs execute its body, which is not about anything then."""
+    sides = []
+    for name, factor in (("a", "3"), ("b", "5")):
+        text = f"#include <benchmark/benchmark.h>\n{CHOOSES.partition('static void grown')[0]}{SIZED}"
+        sides.append(built(tmp_path / name, text.replace("(i * 3)", f"(i * {factor})")))
+    assert untouched(compared(*sides, code=None)) == set()
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "\udcff"])
+def test_a_name_in_a_binary_that_nobody_can_look_at_is_no_proof(name: str) -> None:
+    assert looking._same_file(Path(f"/root/{name}.c"), Path(f"/home/{name}.c")) is (len(name) < 300)
+    assert looking._beside(
+        [(Path("/src/x.c"), Path("/home/me/src/x.c")), (Path("/x.c"), Path("/a/x.c"))]
+    ) == {("/src", "/home/me/src")}
+
+
 LEXED = """#include <fstream>
 static void lexed(benchmark::State& state) {
   for (auto _ : state) {

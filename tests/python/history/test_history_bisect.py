@@ -353,14 +353,15 @@ def test_a_build_that_found_no_room_or_memory_is_no_commit_that_does_not_build(t
     project.commit("full", build="echo 'as: main.o: No space left on device' >&2; exit 1", sum=10)
     project.commit("killed", build=ONCE, sum=10)
     project.commit("broken", build="exit 7", sum=10)
-    project.commit("last", sum=10)
+    project.commit("last", build="echo 'ninja: as: No space left on device'; exit 1", sum=10)
     (tmp_path / "scratch").mkdir()
-    full, killed, broken, _ = commit_range(
+    full, killed, broken, last = commit_range(
         project.folder, project.commits[0], "HEAD", first_parent=False
     ).commits
     builds = TreeBuilds(project.folder, RevisionBuild(BUILD, "./bench"), tmp_path / "scratch")
-    with pytest.raises(TollError, match="No space left on device"):
-        builds.of(full)
+    for commit in (full, last):
+        with pytest.raises(TollError, match="No space left on device"):
+            builds.of(commit)
     assert builds.of(killed).label == killed.short
     with pytest.raises(LaunchFailed, match="exited with code 7"):
         builds.of(broken)

@@ -158,6 +158,32 @@ def test_a_new_kernel_ends_lines_of_times_and_not_of_ratios(
     assert "to the reference, runs scatter by" in told
 
 
+def test_a_machine_is_known_by_all_that_its_runs_stated(tmp_path: Path) -> None:
+    """A run in a container states no microcode, and one of an older toll no memory."""
+    told: list[dict[str, Any]] = [
+        {"kernel": "6.1", "microcode": "0x1"},
+        {
+            "kernel": "6.1",
+            "memory_bytes": 2**33,
+            "product": "box",
+            "frequency_mhz": {"min": None, "max": None},
+        },
+        {"kernel": "6.1", "microcode": "0x2"},
+        {"kernel": "6.1", "microcode": "0x2", "frequency_mhz": {"min": 400.0, "max": 5000.0}},
+        {},
+        {"microcode": "0x1"},
+    ]
+    paths = [night(tmp_path, number, {"a": 10.0}, {**MACHINE, **each}) for number, each in enumerate(told)]
+    with ExitStack() as stack:
+        results, rows = in_time([stack.enter_context(RunFile.open(path)) for path in paths], 0.95)
+    found = read_runs(results, rows, threshold=0.01)
+    assert [(one.place, one.reason, one.of) for one in found.breaks] == [
+        (1, "another machine for times: microcode", "times")
+    ]
+    (line,) = found.lines
+    assert dict(zip(line.place, line.part, strict=True)) == {0: 0, 1: 0, 2: 1, 3: 1, 4: 1, 5: 0}
+
+
 def test_equal_hosts_of_a_fleet_are_two_machines(tmp_path: Path) -> None:
     paths = [night(tmp_path, number, {"a": 10.0, "b": 20.0}) for number in range(4)]
     with ExitStack() as stack:

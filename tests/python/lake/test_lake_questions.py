@@ -129,6 +129,7 @@ def test_machines_that_did_other_work_are_not_ranked(lake: LakeFolder, tmp_path:
             for name, more in (("quick", 1), ("slow", 2))
         ]
         added(lake, run_of(tmp_path, number, cases), host=host)
+    added(lake, run(tmp_path, 5, {"old": 1.0}), host="a")  # of before it had that parameter
     with pytest.raises(TollError, match="several settings") as caught:
         ask(lake, lambda opened: cheapest(opened, MADE, prices))
     assert "-p elements=1000; -p elements=10000000" in caught.value.next_step
@@ -155,6 +156,7 @@ def test_a_newer_run_of_fewer_rows_hides_none(lake: LakeFolder, tmp_path: Path) 
     across = ask(lake, lambda opened: across_machines(opened, SLOW))
     assert sorted(row.machine.host for row in across.rows) == ["a", "b"]
     swept = [Made("mine", [40.0 * size] * 8, {"elements": size}) for size in (2, 1000)]
+    swept.append(Made("floor", [1.0] * 8, {"elements": 2}, footing={"role": "floor"}))
     added(lake, run_of(tmp_path, 9, swept, machine=machine(), **started(1, 9)), host="a")
     found = ask(lake, lambda opened: differing(opened, MADE))
     assert (found.machines, found.pairs) == (2, 1)
@@ -182,8 +184,10 @@ def test_a_contenders_own_parameter_is_no_setting(lake: LakeFolder, tmp_path: Pa
     for number, (host, block) in enumerate((("a", 64), ("b", 128))):
         cases = [Made("quick", [10.0] * 8, {"block": block}), Made("slow", [20.0] * 8)]
         added(lake, run_of(tmp_path, number, cases), host=host)
-    found = ask(lake, lambda opened: cheapest(opened, MADE, Prices({"a": 1.0, "b": 2.0}, "")))
-    assert [row.machine.host for row in found.rows] == ["a", "b"]
+    for asked in (MADE, QUICK):
+        with OpenedLake(lake) as opened:
+            found = cheapest(opened, asked, Prices({"a": 1.0, "b": 2.0}, ""))
+        assert [row.machine.host for row in found.rows] == ["a", "b"]
 
 
 @pytest.mark.parametrize("value", ["--5", "²", "9" * 5000])
