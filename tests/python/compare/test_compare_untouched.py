@@ -174,10 +174,10 @@ def test_where_all_have_one_body_what_either_chose_counts(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", ["x" * 300, "\udcff"])
 def test_a_name_in_a_binary_that_nobody_can_look_at_is_no_proof(name: str) -> None:
-    assert looking._same_file(Path(f"/root/{name}.c"), Path(f"/home/{name}.c")) is (len(name) < 300)
+    assert looking._same_file(Path(f"/sources/{name}.c"), Path(f"/builds/{name}.c")) is (len(name) < 300)
     assert looking._beside(
-        [(Path("/src/x.c"), Path("/home/me/src/x.c")), (Path("/x.c"), Path("/a/x.c"))]
-    ) == {("/src", "/home/me/src")}
+        [(Path("/src/x.c"), Path("/builds/src/x.c")), (Path("/x.c"), Path("/a/x.c"))]
+    ) == {("/src", "/builds/src")}
 
 
 LEXED = """#include <fstream>
