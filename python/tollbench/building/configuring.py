@@ -67,8 +67,8 @@ def configure(
     tried = folder / TRIED  # stays where the configuration fails
     _forget_other_compiler(folder, toolset, _told(tried) or _told(stamp), now, entered=bool(enter))
     stamp.unlink(missing_ok=True)
-    tried.write_text(json.dumps(now), encoding="utf-8")
     said = _run(command, root, entered=bool(enter))
+    tried.write_text(json.dumps(now), encoding="utf-8")
     log = folder / "configure.log"
     log.write_text(said.stdout, encoding="utf-8")
     for line in said.stdout.splitlines():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tollbench.cli.console import say, tell, tell_as_json
-from tollbench.errors import TollError
+from tollbench.errors import Exit, TollError
 
 if TYPE_CHECKING:
     from tollbench.catalog.packages import Need
@@ -54,6 +54,7 @@ def command(
         raise TollError(
             f"no package on offer here brings: {what}",
             packages.command_for(missing),
+            Exit.REGRESSION_OR_FAILED_CHECK,
         )
 
 

@@ -65,7 +65,7 @@ def started(folder: Path, most: int, *words: str) -> subprocess.CompletedProcess
     [
         (("report", "made.toll"), 1),
         (("list",), 2),
-        (("compare", "--total-budget", "1", "./a", "./b"), 6),
+        (("compare", "--total-budget", "1", "--threshold", "9", "./a", "./b"), 6),
         (("run", "--profile", "check", "tasks/skynet/std_async"), 99),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",

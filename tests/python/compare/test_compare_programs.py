@@ -108,7 +108,7 @@ def test_a_launch_that_fails_where_the_disk_is_full_is_nobodys_fault(
 ) -> None:
     """But a program that fills it itself is: what it wrote is gone when that is looked at."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    free = SimpleNamespace(free=1000)
+    free = SimpleNamespace(free=1000, total=10**12)
     monkeypatch.setattr("tollbench.launching.command.shutil.disk_usage", lambda _: free)
     with pytest.raises(NoRoom, match="where programs run, is full"), working_folder(None):
         raise LaunchFailed("wrote no results")
