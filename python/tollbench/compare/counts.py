@@ -186,7 +186,7 @@ def change(
         verdict = _verdict(both[1] - both[0], both[1] - both[0])
     else:
         # A stored value that comes a second time is no launch: two of them in twelve pairs differed by chance
-        # in 4 of 100 comparisons, where twelve stored ones do in 0.03.
+        # in 4 of 100 comparisons, where twelve stored ones do in 0.05.
         pairs = [(one, two) for one, two in zip(ours, theirs, strict=False) if not (one.again or two.again)]
         verdict, low, high = _statistical([float(two.value - one.value) for one, two in pairs], level)
         spread = max(map(_spread, (ours, theirs)))

@@ -241,14 +241,14 @@ class _Runs:
         The bodies of benchmarks are not among them: other files call them, or what all runs execute. What a
         benchmark calls by itself may be rare in another one.
         """
-        found: set[Function] = set()
+        return {function for caller, function in self._own_calls(runs) if caller not in common}
+
+    def _own_calls(self, runs: Iterable[Executed]) -> Iterator[tuple[Function, Function]]:
+        """(Who calls, who is called), both of the first side's own files."""
         for run in runs:
             for file, place, called_file, target in run.calls:
                 if file in self._own and called_file in self._own:
-                    caller = self._function(file, place)
-                    if caller not in common:
-                        found.add(self._function(called_file, target))
-        return found
+                    yield self._function(file, place), self._function(called_file, target)
 
     def _called_by_bodies(self, runs: Iterable[Executed], common: Set[Function]) -> Set[Function]:
         """What all runs execute, and not only about their benchmarks: these call it, or what they call does.
@@ -258,12 +258,8 @@ class _Runs:
         another benchmark did.
         """
         called: dict[Function, set[Function]] = {}
-        for run in runs:
-            for file, place, called_file, target in run.calls:
-                if file in self._own and called_file in self._own:
-                    called.setdefault(self._function(file, place), set()).add(
-                        self._function(called_file, target)
-                    )
+        for caller, function in self._own_calls(runs):
+            called.setdefault(caller, set()).add(function)
         found: set[Function] = set()
         waiting = [target for caller, each in called.items() if caller not in common for target in each]
         while waiting:
@@ -309,22 +305,21 @@ class _Runs:
             for path in dict.fromkeys((str(here / name), os.path.normpath(here / name))):
                 if os.path.realpath(path) in compared:
                     continue
-                if any(not self._same(run, Path(path), there) for there in _counterparts(path, trees)):
+                if any(not self._same_thing(run, Path(path), there) for there in _counterparts(path, trees)):
                     return f"changed: it reads {name}, which differs"
         return ""
 
-    def _same(self, run: Executed, one: Path, other: Path) -> bool:
-        """Not known of what may not be looked at."""
+    def _same_thing(self, run: Executed, one: Path, other: Path) -> bool:
+        """Whether both are folders, or files with the same content or code, or neither is there.
+
+        False where that may not be looked at.
+        """
         try:
-            return self._same_thing(run, one, other)
+            if one.is_file() and other.is_file():
+                return _same_content(one, other) or self._same_library(run, one, other)
+            return (one.is_dir(), one.exists()) == (other.is_dir(), other.exists()) and not one.is_file()
         except (OSError, ValueError):
             return False
-
-    def _same_thing(self, run: Executed, one: Path, other: Path) -> bool:
-        """Whether both are folders, or files with the same content or code, or neither is there."""
-        if one.is_file() and other.is_file():
-            return _same_content(one, other) or self._same_library(run, one, other)
-        return (one.is_dir(), one.exists()) == (other.is_dir(), other.exists()) and not one.is_file()
 
     def _same_library(self, run: Executed, one: Path, other: Path) -> bool:
         """Whether two libraries that a program loads by name do the same, whatever it takes from them."""

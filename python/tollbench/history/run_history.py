@@ -120,8 +120,8 @@ def _other_for_times(before: Machine, now: Machine) -> str:
     """
     one, other = stated(before), stated(now)
     changed = [name for name in one if name in other and _other(one[name], other[name])]
-    words = [machine_difference(before, now), *(name.replace("_", " ") for name in changed)]
-    return ", ".join(dict.fromkeys(", ".join(filter(None, words)).split(", "))) if any(words) else ""
+    words = [*machine_difference(before, now).split(", "), *(name.replace("_", " ") for name in changed)]
+    return ", ".join(dict.fromkeys(filter(None, words)))
 
 
 def _other(one: object, other: object) -> bool:
@@ -147,7 +147,7 @@ def _machines(
         ]
         machine = next((at for at in reversed(lately) if not told[at]), len(known))
         if machine == len(known):
-            known.append((host, {}))
+            known.append((host, dict(one.machine)))
             reasons.append(min(told, key=lambda each: each.count(","), default=""))
         known[machine][1].update({name: each for name, each in one.machine.items() if each not in (None, "")})
         lately = [*(at for at in lately if at != machine), machine]

@@ -156,7 +156,7 @@ def _guessed(errors: Floats) -> Floats:
     """A value whose error nobody knows is taken for as bad as any; where none is known, scatter tells it all.
 
     With 0 in its place a value of few launches had weights that no measured one comes near, where measuring
-    explains all scatter: of 60 values without a step, every fifth of them one, 8 in 100 series showed one.
+    explains all scatter: 23 of 200 series of 60 values without a step, every fifth one of them, showed one.
     """
     unknown = np.isnan(errors)
     if unknown.all():

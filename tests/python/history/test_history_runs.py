@@ -184,6 +184,17 @@ def test_a_machine_is_known_by_all_that_its_runs_stated(tmp_path: Path) -> None:
     assert dict(zip(line.place, line.part, strict=True)) == {0: 0, 1: 0, 2: 1, 3: 1, 4: 1, 5: 0}
 
 
+def test_what_a_machine_does_not_have_is_the_same_on_it_each_night(tmp_path: Path) -> None:
+    """On bare metal nothing virtualizes, which is stated as an empty text."""
+    bare = {**MACHINE, "virtualization": "", "libc": None, "product": ""}
+    paths = [night(tmp_path, number, {"a": 10.0, "b": 20.0}, bare) for number in range(4)]
+    with ExitStack() as stack:
+        results, rows = in_time([stack.enter_context(RunFile.open(path)) for path in paths], 0.95)
+    found = read_runs(results, rows, threshold=0.01)
+    assert found.breaks == ()
+    assert {line.part for line in found.lines} == {(0, 0, 0, 0)}
+
+
 def test_equal_hosts_of_a_fleet_are_two_machines(tmp_path: Path) -> None:
     paths = [night(tmp_path, number, {"a": 10.0, "b": 20.0}) for number in range(4)]
     with ExitStack() as stack:
