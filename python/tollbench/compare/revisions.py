@@ -33,6 +33,7 @@ BUILD_LIMIT_S = 3600.0
 _LAST_LINES = 3
 _LAST_BYTES = 64 * 1024
 _NO_ROOM = os.strerror(errno.ENOSPC).encode()  # in English: builds have no locale of a user's
+_MOST_NAMED = 5
 _OUT_OF_MEMORY = re.compile(rb"\bKilled\b|Cannot allocate memory|virtual memory exhausted")
 
 
@@ -206,11 +207,22 @@ def _in_layouts(
                 programs.append(linkable(build, side.base / program, interrupt))
         for library in dict.fromkeys(Path(path).name for one in programs for path in one.libraries):
             hear.on_note(f"the code of {library}, a shared library of the build, stays as it was linked")
+        if whole := list(dict.fromkeys(name for one in programs for name in one.moved_whole)):
+            hear.on_note(_moved_whole(whole))
         made = linked_alike(programs, recipe.layouts, recipe.seed, interrupt, hear.on_link)
     except LaunchFailed as failure:
         label = sides[failure.side].label if failure.side is not None else "a side"
         raise LaunchFailed(f"{label} {failure.reason}") from None
     return [replace(side, layouts=tuple(map(str, paths))) for side, paths in zip(sides, made, strict=True)]
+
+
+def _moved_whole(objects: Sequence[str]) -> str:
+    named = ", ".join(objects[:_MOST_NAMED]) + (", ..." if len(objects) > _MOST_NAMED else "")
+    verb = "moves" if len(objects) == 1 else "move"
+    return (
+        f"{len(objects)} of the build's objects {verb} as a whole, without a section for each function"
+        f" ({named}): assembled, made before, or by a compiler that the build gave an environment of its own"
+    )
 
 
 def _program_path(program: str) -> str:

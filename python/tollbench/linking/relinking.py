@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ _VERSION_LIMIT_S = 30.0
 _MOST_CANDIDATES = 4  # each costs a link
 # Sections that are not named after one function: all such code of an object.
 _COMMON = (".text", ".text.unlikely", ".text.startup", ".text.hot", ".text.exit")
+_START_UP = re.compile(r"\w?crt(1|i|n|(begin|end)\w*)\.o")  # objects of a compiler
 _SYSTEM = ("/usr/", "/lib/", "/lib64/", "/nix/", "/opt/")
 
 
@@ -70,12 +72,9 @@ class Linkable:
     patterns: dict[tuple[int, str], list[Pattern]]
     unique: frozenset[str]  # sections whose name alone tells which they are
     sections: Counter[tuple[str, int]]  # name and size of all that .text is made of
-
-    @property
-    def moved_whole(self) -> tuple[str, ...]:
-        """Objects whose functions cannot be parted, such as those of installed archives."""
-        keys = (block.key.split("\0") for block in self.blocks)
-        return tuple(sorted({key[1] for key in keys if len(key) > 1 and key[0] in _COMMON}))
+    # Objects of the build itself whose functions stay beside one another, as no wrapper saw them compiled, or
+    # they were assembled. Installed ones are not told: theirs always do.
+    moved_whole: tuple[str, ...]
 
     @property
     def libraries(self) -> tuple[str, ...]:
@@ -248,9 +247,13 @@ def _script(is_lld: bool, ended: Ended, written: Path) -> TextScript:
 def _key(section: MappedSection, link: RecordedLink, unique: frozenset[str]) -> str:
     if section.name in unique:
         return section.name
+    return f"{section.name}\0{_label(section, link)}"
+
+
+def _label(section: MappedSection, link: RecordedLink) -> str:
+    """The object that it came from, as every build of the program calls it."""
     inside = section.archive_and_member
-    label = f"{Path(inside[0]).name}:{inside[1]}" if inside else link.label(section.file)
-    return f"{section.name}\0{label}"
+    return f"{Path(inside[0]).name}:{inside[1]}" if inside else link.label(section.file)
 
 
 def _described(
@@ -296,7 +299,20 @@ def _described(
         patterns,
         unique,
         Counter((section.name, section.size) for section in sections),
+        _moved_whole(moving, link),
     )
+
+
+def _moved_whole(moving: Iterable[MappedSection], link: RecordedLink) -> tuple[str, ...]:
+    """What the build calls them, each once."""
+    whole = []
+    for section in moving:
+        inside = section.archive_and_member
+        file = Path(link.folder, inside[0] if inside else section.file)
+        brought = is_of_system(str(file)) or _START_UP.fullmatch(file.name)  # the latter lies anywhere
+        if section.name in _COMMON and section.size and not brought:
+            whole.append(_label(section, link))
+    return tuple(dict.fromkeys(whole))
 
 
 def is_of_system(file: str) -> bool:

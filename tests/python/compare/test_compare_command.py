@@ -416,12 +416,16 @@ def test_each_side_is_linked_in_layouts_and_the_answer_is_about_the_change(
     before = snapshot(compiled)
     monkeypatch.chdir(compiled)
     raw = compiled.parent / "raw.jsonl"
-    build = ["--build", "gcc -O1 bench.c -o bench", "--program", "./bench", "--layouts", "8"]
+    unseen = "echo 'int g(void) { return 1; }' > extra.c && env -u COMPILER_PATH gcc -c extra.c"
+    command = f"{unseen} && gcc -O1 bench.c extra.o -o bench"
+    build = ["--build", command, "--program", "./bench", "--layouts", "8"]
     assert (
         toll("HEAD~1", "HEAD", *build, "--budget", "20s", "--until", "direction", "--json", "--raw", str(raw))
         == 1
     )
-    found = answer(capsys)
+    printed = capsys.readouterr()
+    assert "1 of the build's objects moves as a whole" in " ".join(printed.err.split())
+    found = json.loads(printed.out)
     row = found["comparisons"][0]
     assert (found["layouts"], row["layouts"]) == (8, 8)
     assert row["verdict"] == "slower"

@@ -319,7 +319,14 @@ def test_what_stays_as_it_was_linked_is_told(tmp_path: Path) -> None:
     assert program.libraries == ("./libwork.so",)
     (path,) = linked_alike([program], 1, SEED)[0]
     assert printed(path) == printed(program.executable)
-    assert "Scrt1.o" in program.moved_whole
+    assert program.moved_whole == ()  # what the compiler brought is nobody's object
+
+
+def test_objects_whose_functions_stay_beside_one_another_are_told(plain: Plain, tmp_path: Path) -> None:
+    unseen = "env -u COMPILER_PATH g++ -O1 -c work.cpp; ar rc work.a work.o"
+    command = f"g++ -O1 -c main.cpp; {unseen}; g++ main.o work.a -o bench"
+    assert made(tmp_path / "c", command).moved_whole == ("work.a:work.o",)
+    assert linkable(*plain).moved_whole == ()
 
 
 def test_wrappers_that_cannot_be_written(tmp_path: Path) -> None:
