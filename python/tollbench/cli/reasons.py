@@ -20,7 +20,7 @@ from tollbench.compare.source_diffs import FileHunk
 from tollbench.compare.subject import LookAtCode, Standing, Two
 from tollbench.compare.twos import every_two, sides_compared, standings_of, twos_of
 from tollbench.errors import Exit, TollError, no_room
-from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
+from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom, lacking_room
 from tollbench.launching.sandbox import sandboxed
 from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import why_terminal
@@ -33,8 +33,11 @@ PROVED = (
 )
 
 
-def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
-    """Every benchmark that both sides offer. Raises TollError where the request makes no sense."""
+def explained(request: ComparisonRequest, *, wait: bool) -> tuple[Explanations, TollError | None]:
+    """Every benchmark that both sides offer. Raises TollError where the request makes no sense.
+
+    The second is what ended it where the disk had no more room for a program's folder.
+    """
     check_pattern(request.pattern)
     check_kind(request.kind)
     if len(request.sides) < 2:
@@ -65,7 +68,7 @@ def explained(request: ComparisonRequest, *, wait: bool) -> Explanations:
         "sandbox": sandbox_told(request),
         "started_utc": started,
     }
-    return found.model_copy(update=told)
+    return found.model_copy(update=told), no_room(found.no_room) if found.no_room else None
 
 
 def _all(
@@ -79,7 +82,7 @@ def _all(
     proved = {row for row in rows if (known := standings.get(row)) is not None and known.unchanged}
     explain = explainer_for(subject, standings, hunks).explain if len(proved) < len(rows) else None
     found: list[Explanation] = []
-    interrupted = False
+    interrupted, lacking = False, ""
     say(f"explaining {', '.join(subject.labels)}; nothing is timed")
     with progress("explaining") as bar:
         try:
@@ -90,10 +93,10 @@ def _all(
                     if (name, two) in proved or explain is None
                     else explain(name, two)
                 )
-        except Interrupted:
+        except Interrupted as ended:
             if not found:
                 raise
-            interrupted = True
+            interrupted, lacking = True, lacking_room(ended)
     return Explanations(
         kind=subject.kind,
         sides=subject.labels,
@@ -103,6 +106,7 @@ def _all(
             for name, labels in survey.missing.items()
         ),
         interrupted=interrupted,
+        no_room=lacking,
     )
 
 

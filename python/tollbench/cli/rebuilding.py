@@ -21,8 +21,8 @@ from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.rebuilds import Rebuilds, RebuildTerms, tried
 from tollbench.compare.sides import WrittenSide
 from tollbench.compare.subject import Until, Unusable
-from tollbench.errors import Exit, TollError
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.errors import Exit, TollError, no_room
+from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
 from tollbench.linking.layouts import linked_alike
 from tollbench.linking.no_op_moves import UNMOVED, moved
 from tollbench.linking.relinking import Linkable
@@ -91,7 +91,7 @@ class _Moves:
 def measured(request: RebuildRequest, *, wait: bool) -> tuple[Rebuilds, TollError | None]:
     """Takes the machine, builds, moves, compares. Raises TollError where that cannot be.
 
-    The second is what ended it where the disk took no more tables.
+    The second is what ended it where a disk was full: of the tables, or of the folders programs run in.
     """
     if not (request.build and request.program):
         raise TollError(
@@ -114,6 +114,8 @@ def measured(request: RebuildRequest, *, wait: bool) -> tuple[Rebuilds, TollErro
             moves = _moves(request, settings, interrupt, stack)
         except LaunchFailed as failure:
             raise TollError(failure.reason, "build it by hand to see more, or name another program") from None
+        except NoRoom as full:
+            raise no_room(full.reason) from None
         except Interrupted:
             raise TollError(
                 "interrupted while building", "start again when it suits", Exit.INTERRUPTED
@@ -123,7 +125,7 @@ def measured(request: RebuildRequest, *, wait: bool) -> tuple[Rebuilds, TollErro
         keeping = Keeping(raw)
         found = _tried(request, moves, keeping)
     told = {"raw": str(raw.path), "toll_version": tollbench.__version__, "machine": machine_line()}
-    return found.model_copy(update=told), keeping.error
+    return found.model_copy(update=told), keeping.error or (no_room(found.no_room) if found.no_room else None)
 
 
 def show(found: Rebuilds, *, as_json: bool, as_markdown: bool) -> None:

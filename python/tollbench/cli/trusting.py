@@ -21,7 +21,7 @@ from tollbench.compare.disturbing import DRIFT, InjectedDisturbance, load, one_o
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.subject import Subject, Until
 from tollbench.compare.trials import NOTHING, Trial, TrialPlan, Trust, prove
-from tollbench.errors import Exit, TollError
+from tollbench.errors import Exit, TollError, no_room
 from tollbench.launching.conversation import Errand
 from tollbench.launching.environment import OWN_PROGRAMS, own_environment
 from tollbench.measure import Interrupt
@@ -80,7 +80,7 @@ def shares(text: str) -> tuple[float, ...]:
 def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | None]:
     """Takes the machine, builds the reference operations, tries. Raises TollError where that cannot be.
 
-    The second is what ended it where the disk took no more trials.
+    The second is what ended it where a disk was full: of the trials, or of the folders programs run in.
     """
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
     settings = ComparisonSettings(
@@ -123,7 +123,7 @@ def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | N
             "disturbed": tuple(request.disturbances),
         }
     )
-    return found, keeping.error
+    return found, keeping.error or (no_room(found.no_room) if found.no_room else None)
 
 
 def show(found: Trust, *, as_json: bool, as_markdown: bool) -> None:

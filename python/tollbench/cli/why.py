@@ -82,6 +82,8 @@ def command(
         sandbox=comparing.sandbox_asked(sandbox, sandbox_show, sides, folder),
     )
     comparing.check_places(request, files.values())
-    found = reasons.explained(request, wait=wait)
+    found, refused = reasons.explained(request, wait=wait)
     reasons.show(found, files, as_json=as_json)
+    if refused is not None:
+        raise refused
     raise typer.Exit(reasons.exit_code(found))

@@ -110,3 +110,6 @@ class Explanations(ComparisonRecord):
     sandbox: str = Field(default="", description="what all sides ran in; empty: without a sandbox")
     started_utc: str = ""
     interrupted: bool = False
+    no_room: str = Field(
+        default="", description="of an interrupted one: which disk was full, where that is what ended it"
+    )

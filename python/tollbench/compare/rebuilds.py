@@ -13,7 +13,7 @@ from pydantic import Field
 from tollbench.compare.printed import ComparisonRecord, Finite
 from tollbench.compare.trials import Counted, counted
 from tollbench.compare.verdicts import Comparison, Comparisons, NotNegative, Verdict
-from tollbench.launching.failure import Interrupted
+from tollbench.launching.failure import Interrupted, lacking_room
 
 EVERY = "*"  # the line of all moves together
 
@@ -66,6 +66,9 @@ class Rebuilds(RebuildTerms):
 
     seconds: NotNegative
     interrupted: bool
+    no_room: str = Field(
+        default="", description="of an interrupted one: which disk was full, where that is what ended it"
+    )
     alarming_tables: Counted = Field(description="tables with at least one false alarm")
     lines: tuple[MoveLine, ...]
     rows: tuple[MovedRow, ...]
@@ -93,15 +96,15 @@ def tried(
     """
     rows: list[MovedRow] = []
     tables: dict[str, bool] = {}
-    interrupted = False
+    interrupted, no_room = False, ""
     for move in moves:
         try:
             found = table_of(move)
-        except Interrupted:
-            interrupted = True
+        except Interrupted as ended:
+            interrupted, no_room = True, lacking_room(ended)
             break
         own = [MovedRow(move=move, found=item) for item in found.comparisons]
-        interrupted = found.interrupted
+        interrupted, no_room = found.interrupted, found.no_room
         if interrupted:
             break  # a table that was cut short is not what its user would have met
         rows += own
@@ -115,6 +118,7 @@ def tried(
         **terms.model_dump(),
         seconds=round(seconds(), 3),
         interrupted=interrupted,
+        no_room=no_room,
         alarming_tables=counted(sum(tables.values()), len(tables)),
         lines=tuple(
             _line(move, [row for row in rows if move in (EVERY, row.move)]) for move in (*tables, EVERY)

@@ -96,6 +96,9 @@ class Trust(ComparisonRecord):
     seconds: NotNegative
     seed: int
     interrupted: bool
+    no_room: str = Field(
+        default="", description="of an interrupted one: which disk was full, where that is what ended it"
+    )
     disturbed: tuple[str, ...] = Field(default=(), description="what was done to the machine: load, drift")
     false_alarms: Counted = Field(description="of the same program on both sides: slower or faster")
     smallest_found: NotNegative | None = Field(
@@ -137,7 +140,7 @@ def prove(
     started_ns = clock.now_ns()
     done: list[Trial] = []
     dearest_s = 0.0
-    interrupted = False
+    interrupted, no_room = False, ""
 
     def left_s() -> float:
         return plan.budget_s - (clock.now_ns() - started_ns) / 1e9
@@ -152,7 +155,7 @@ def prove(
         trial = _trial(operation, slowdown, found.comparisons[0].model_dump())
         dearest_s = max(dearest_s, (clock.now_ns() - began_ns) / 1e9)
         if found.interrupted:
-            interrupted = True
+            interrupted, no_room = True, found.no_room
             break
         done.append(trial)
         try:
@@ -161,7 +164,8 @@ def prove(
             interrupted = True
             break
         on_trial(trial, max(0.0, left_s()))
-    return summary(plan, done, seconds=(clock.now_ns() - started_ns) / 1e9, interrupted=interrupted)
+    told = summary(plan, done, seconds=(clock.now_ns() - started_ns) / 1e9, interrupted=interrupted)
+    return told.model_copy(update={"no_room": no_room})
 
 
 def summary(plan: TrialPlan, trials: Sequence[Trial], *, seconds: float, interrupted: bool = False) -> Trust:

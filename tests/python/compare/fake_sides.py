@@ -45,6 +45,7 @@ class FakeSubject:
     breaks: Mapping[tuple[str, int], str] = field(default_factory=dict)  # benchmark, round -> reason
     breaking: int = -1  # the side that does
     interrupt_after: int = 10**9
+    ended_by: Interrupted = field(default_factory=Interrupted)
     unusable: str = ""
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     not_asked: Mapping[int, str] = field(default_factory=dict)  # sides that say nothing, with the reason
@@ -72,7 +73,7 @@ class FakeSubject:
 
     def round(self, names: Sequence[str], seed: int) -> Round:
         if len(self.rounds) >= self.interrupt_after:
-            raise Interrupted
+            raise self.ended_by
         self.rounds.append(tuple(names))
         self.seeds.append(seed)
         self.clock.ns += round(1e9 * self.round_s)

@@ -22,7 +22,7 @@ from tollbench.compare import Comparisons, ComparisonSettings, compare
 from tollbench.compare.rebuilds import EVERY, Rebuilds, RebuildTerms, tried
 from tollbench.compare.subject import Standing
 from tollbench.errors import Exit
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
 from tollbench.report.comparisons import rebuild_tables
 
 SCHEMA = Path(__file__).parents[3] / "schemas/trust-rebuild.schema.json"
@@ -105,6 +105,22 @@ def test_an_interrupt_while_a_move_is_linked_keeps_the_tables_before_it() -> Non
     found = tried(TERMS, moves, table_of, seconds=lambda: 1.0, keep=lambda _record: None)
     assert found.interrupted
     assert {row.move for row in found.rows} == {"dead"}
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_full_place_for_programs_is_named(within: bool) -> None:
+    full = "/tmp, where programs run, is full"
+
+    def table_of(move: str) -> Comparisons:
+        if move == "nops" and not within:
+            raise NoRoom(full)
+        ended = {"interrupted": True, "no_room": full} if move == "nops" else {}
+        return table(0.0).model_copy(update=ended)
+
+    found = tried(TERMS, ("dead", "nops"), table_of, seconds=lambda: 1.0, keep=lambda _record: None)
+    assert (found.interrupted, found.no_room) == (True, full)
+    assert {row.move for row in found.rows} == {"dead"}
+    assert rebuild_tables.markdown(found).count(f"It ended early, as {full}") == 1
 
 
 def test_the_report_says_what_was_counted() -> None:

@@ -27,6 +27,7 @@ from tollbench.compare.disturbing import load, one_of
 from tollbench.compare.raw_file import RawFile
 from tollbench.compare.trials import Trial, TrialPlan, Trust, prove, summary
 from tollbench.errors import Exit, TollError
+from tollbench.launching.failure import NoRoom
 from tollbench.launching.machine_lock import machine_lock
 from tollbench.measure import Interrupt, SystemClock
 from tollbench.report.comparisons import trust_tables as output
@@ -162,7 +163,27 @@ def test_an_interrupt_keeps_what_is_known() -> None:
     assert found.interrupted
     assert len(found.trials) == len(kept) == 2
     assert exit_code(found) is Exit.INTERRUPTED
-    assert output.sentences(found)[-1].endswith("Interrupted.")
+    assert output.sentences(found)[-1] == "It was interrupted: this is what was known by then."
+
+
+def test_a_full_place_for_programs_is_no_interrupt_of_somebodys(
+    toll: Toll, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = Sides()
+
+    def third_finds_no_room(_program: object, slowdown: float, *_: object, **__: object) -> FakeSubject:
+        subject = sides("add", slowdown)
+        if len(sides.asked) == 3:
+            subject.interrupt_after, subject.ended_by = 1, NoRoom("/tmp, where programs run, is full")
+        return subject
+
+    monkeypatch.setattr(trusting, "built", lambda _names: {"add": None})
+    monkeypatch.setattr(trusting, "sides", third_finds_no_room)
+    monkeypatch.setattr(trusting, "prove", functools.partial(prove, clock=sides.clock))
+    assert toll("--budget", "1h") == 2
+    told = capsys.readouterr()
+    assert "It ended early, as /tmp, where programs run, is full" in " ".join(told.out.split())
+    assert "make room there, or name another folder: TMPDIR=FOLDER" in " ".join(told.err.split())
 
 
 def test_a_disk_that_takes_no_more_costs_no_trial(

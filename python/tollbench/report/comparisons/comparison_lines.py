@@ -18,6 +18,7 @@ from tollbench.compare.verdicts import (
     Verdict,
 )
 from tollbench.report.comparisons import count_lines
+from tollbench.report.comparisons.early_ends import early_end
 from tollbench.report.comparisons.side_names import which_sides
 from tollbench.text import clean
 
@@ -239,6 +240,6 @@ def footnotes(found: Comparisons) -> Sequence[str]:
             " A larger --total-budget buys it back."
         )
     notes += map(clean, found.meanwhile)
-    if found.interrupted:
-        notes.append("The comparison was interrupted: this is what was known by then.")
+    if ended := early_end(found):
+        notes.append(ended)
     return notes

@@ -7,6 +7,7 @@ from rich.console import Console
 from tollbench import numbers
 from tollbench.compare.rebuilds import EVERY, MoveLine, Rebuilds
 from tollbench.report.comparisons.answer_table import AnswerTable
+from tollbench.report.comparisons.early_ends import early_end
 from tollbench.report.comparisons.trust_tables import count_of, interval_of, times
 from tollbench.text import clean
 
@@ -50,8 +51,9 @@ def sentences(found: Rebuilds) -> list[str]:
     told.append(
         f"{times(len(found.rows), 'row')} in {found.seconds:.0f} s; {sides}; at most"
         f" {found.trial_budget_s:g} s a row; each table at a level of {numbers.probability(found.level)}."
-        + (" Interrupted." if found.interrupted else "")
     )
+    if ended := early_end(found):
+        told.append(ended)
     return told
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from tollbench import numbers
 from tollbench.compare.trials import NOTHING, Counted, Line, Trust
 from tollbench.report.comparisons.answer_table import AnswerTable
+from tollbench.report.comparisons.early_ends import early_end
 
 ALL = "*"
 _CONDITIONS = {
@@ -59,8 +60,10 @@ def sentences(found: Trust) -> list[str]:
         )
     told.append(
         f"{times(len(found.trials), 'comparison')} in {found.seconds:.0f} s;"
-        " intervals at 95 % (exact binomial)." + (" Interrupted." if found.interrupted else "")
+        " intervals at 95 % (exact binomial)."
     )
+    if ended := early_end(found):
+        told.append(ended)
     return told
 
 

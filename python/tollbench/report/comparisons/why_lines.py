@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tollbench import numbers
 from tollbench.compare.explanations import Amounts, Explanation, Explanations, FunctionChange
+from tollbench.report.comparisons.early_ends import early_end
 from tollbench.text import clean
 
 SIMULATED = (
@@ -52,7 +53,8 @@ def footnotes(explanations: Iterable[Explanation]) -> Sequence[str]:
 def closing(found: Explanations) -> Sequence[str]:
     """What stands below everything."""
     sandbox = [f"All sides ran in a sandbox of {clean(found.sandbox)}."] if found.sandbox else []
-    return (*footnotes(found.explanations), *map(clean, found.notes), *sandbox)
+    ended = [early] if (early := early_end(found)) else []
+    return (*footnotes(found.explanations), *map(clean, found.notes), *sandbox, *ended)
 
 
 def lines(found: Explanation) -> list[WhyLine]:

@@ -28,8 +28,6 @@ def show(found: Explanations, console: Console | None = None) -> None:
     console.print()
     for note in why_lines.closing(found):
         console.print(Text(note, style="dim"))
-    if found.interrupted:
-        console.print(Text("Interrupted: this is what was known by then."))
 
 
 def show_one(console: Console, found: Explanation, *, several: bool, crosswise: bool = False) -> None:
