@@ -33,7 +33,8 @@ WAITING_NS = 3e6
 # Of a thread that has others beside it as a load: eight word counters took as long a word, to 2 %, in batches
 # of one pass (1 to 7 ms) as of 8 passes, and to 1.5 % from two passes on.
 OWN_THREAD_NS = 3e6
-CROWDED_NS = 50e6  # of more threads than processors: a batch has to be many turns of the scheduler long
+CROWDED_NS = 50e6  # of more threads than processors: a batch has to be many turns of the scheduler long,
+FEWEST_LONG_BATCHES = 3  # and a launch to have as many of them as far as it has the time
 LONGER_NS = (1e6, 8e6)  # the longest says what a program takes that nobody interrupts
 _LONGER_BATCHES = 4
 _MOST_LONGER_BATCHES = 24  # where others work on the same core most of the time
@@ -92,7 +93,7 @@ def piloting(kind: Kind, seconds: float) -> Callable[[Conversation], None]:
         count, took_ns = _shortest(program, kind, SHORT_NS, first, most_ns)
         needed_ns = _needed_ns(program, kind, count)
         if needed_ns > SHORT_NS:
-            wanted_ns = min(needed_ns, most_ns / 2)
+            wanted_ns = min(needed_ns, _longest_ns(seconds))
             if wanted_ns > took_ns:
                 count, _ = _shortest(program, kind, wanted_ns, count, 2 * most_ns)
             for _ in range(_SAME_BATCHES if program.request_ns < most_ns else 0):
@@ -122,6 +123,11 @@ def _fills_ns(footing: Mapping[str, object]) -> float:
     threads = footing.get("threads", 1)
     crowded = isinstance(threads, int) and threads > len(os.sched_getaffinity(0))
     return CROWDED_NS if crowded else WAITING_NS
+
+
+def _longest_ns(seconds: float) -> float:
+    """What a batch may take where requests of a launch together take about so much."""
+    return 1e9 * seconds / FEWEST_LONG_BATCHES
 
 
 def _seen_waiting(program: Conversation, count: int) -> bool:
@@ -244,7 +250,7 @@ def work_after(pilot: Launch, kind: Kind, seconds: float) -> CaseWork:
         full = sorted(one.on_cpu_ns / one.iterations for one in pilot.batches if one.iterations >= iterations)
         quick_ns = full[min(1, len(full) - 1)]
         if one_ns > _BESIDE_A_NEIGHBOUR * quick_ns:
-            filled_ns = min(iterations * one_ns, _fills_ns(pilot.footing))
+            filled_ns = min(iterations * one_ns, _fills_ns(pilot.footing), _longest_ns(seconds))
             one_ns = _BESIDE_A_NEIGHBOUR * quick_ns
             iterations = min(_most(kind), max(iterations, round(filled_ns / one_ns)))
     if pilot.batches[-1].wall_ns < SHORT_NS / 2:  # it never became long enough

@@ -275,7 +275,8 @@ class _Run:
                     going = [state for state in company if state.active and not state.not_halted]
                     costs_s = _REHEARSING * sum(state.cost_ns for state in going) / 1e9
                     in_time = self._elapsed_s() + costs_s <= until_s
-                    if len(going) > 1 and in_time and not all(state.rehearsed for state in going):
+                    begun = any(state.values for state in going)  # resumed: launches do what they did
+                    if len(going) > 1 and in_time and not begun and not all(one.rehearsed for one in going):
                         self._rehearse_once(going, rng)
 
     def _rehearse_once(self, company: Sequence[CaseState], rng: random.Random) -> None:
@@ -420,7 +421,11 @@ class _Run:
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
         blocks = blocks_of([member.work for member in members], self._settings)
-        longer = workload.longer_in_vain < _MOST_IN_VAIN and self._has_time_to_spare()
+        longer = (
+            workload.takes_own_core()
+            and workload.longer_in_vain < _MOST_IN_VAIN
+            and self._has_time_to_spare()
+        )
         most = MOST_TIMES * blocks if longer else blocks
         made = 0
         try:
@@ -483,6 +488,8 @@ class _Run:
         number = workload.round + 1
         due = workload.due(number)
         missing_ns = sum(case.cost_ns for case in due if number not in case.values)
+        if due and not missing_ns:
+            return True  # a resumed run has them all
         reserved_ns = self._reserved_ns(workload)
         # The next round may be dearer than the last one; what is too much would be taken from the reserve.
         expected_ns = missing_ns * (_DEARER if reserved_ns else 1.0)

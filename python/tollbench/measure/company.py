@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from tollbench.launching.child import Limits
-from tollbench.launching.conversation import Errand
+from tollbench.launching.conversation import WARM_SHARE, Errand
 from tollbench.launching.failure import HaltingRefused, LaunchFailed
-from tollbench.launching.piloting import LONGER_NS, CaseWork
+from tollbench.launching.piloting import FEWEST_LONG_BATCHES, LONGER_NS, CaseWork
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
@@ -40,7 +40,7 @@ _UNDISTURBED_NS = 20e6  # of batches in a row at the end
 _REQUEST_NS = 0.2e6  # what a turn costs besides the batch
 _BEST_SHARE = 2.0  # blocks by the root of what a launch costs over what a block costs, times this
 _FEWEST_BLOCKS = 5
-_FEWEST_LONG_BLOCKS = 3  # of batches that are means over much already
+_LENIENT = 1.25  # times what a launch's batches may take, where that brings the fewest
 _LONG_BLOCK_NS = 2.5e6
 MOST_TIMES = 3  # as many blocks, where others work on the core and there is time
 _FEWEST_OWN = 2  # batches with the core to itself that a program shall have, as far as blocks allow
@@ -67,9 +67,14 @@ def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
     """
     begin_ns = sum(work.begin_ns for work in works) / len(works)
     block_ns = sum(_turn_ns(work) for work in works) / len(works)
-    fewest = _FEWEST_BLOCKS if block_ns < _LONG_BLOCK_NS else _FEWEST_LONG_BLOCKS
+    fewest = _FEWEST_BLOCKS if block_ns < _LONG_BLOCK_NS else FEWEST_LONG_BATCHES
     wanted = max(fewest, round(_BEST_SHARE * math.sqrt(begin_ns / block_ns)))
-    return max(1, min(wanted, settings.batches, int(1e9 * settings.launch_s / block_ns)))
+    room = 1e9 * settings.launch_s / block_ns
+    # Batches of more threads than processors fill it by a third each, more or less as their pilot was quick:
+    # rows of one table had one or two in a launch by that.
+    crowded = all(work.beside_threads and work.iterations > 1 for work in works)
+    most = max(int(room), min(fewest, int(_LENIENT * room))) if crowded else int(room)
+    return max(1, min(wanted, settings.batches, most))
 
 
 def launch_ns(works: Sequence[CaseWork], settings: Settings) -> float:
@@ -267,9 +272,15 @@ class Company:
         self.spent_ns = [spent_ns + share_ns for spent_ns in self.spent_ns]
 
     def _batch(self, side: int, program: RecordedConversation, *, together: bool) -> None:
-        """Among others a batch comes after an untimed one, which brings its data back into the caches."""
+        """A batch comes after an untimed one, which among others brings its data back into the caches, and
+        alone finds the processor at work, as it does there: rows of both stand in one table. Programs that
+        wait or have threads are alone as a rule, and begin on processors as they left them."""
         work = self._members[side].work
-        if together:
+        as_it_is = work.beside_threads or times_own_thread(program.ready.footing)
+        few = (
+            work.iterations < WARM_SHARE or work.batch_ns > LONGEST_TURN_NS
+        )  # each is a beginning of its own
+        if together or not (as_it_is or few):
             program.time_warmed(work.iterations, None, work.again)
         else:
             program.time(work.iterations)

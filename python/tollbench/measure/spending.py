@@ -21,7 +21,8 @@ KNOWN_EVERY = 4
 
 
 def rounds_between(companies: Iterable[Mapping[int, CaseWork]], settings: Settings) -> dict[int, int]:
-    """How many rounds lie from one launch of a case to its next, by id: 1, or more where it is dear.
+    """How many rounds lie from one launch of a case of one table to its next, by id: 1, or more where it is
+    dear among them.
 
     By pilots alone, never by a value: intervals keep their level whatever is decided here.
     The sum of a table's intervals is least for a given time where the rounds of each row are in proportion to

@@ -18,7 +18,7 @@ from tollbench.analysis.values import (
     by_one_clock,
     launch_value,
 )
-from tollbench.launching.piloting import CaseWork, after_rehearsal, work_after
+from tollbench.launching.piloting import CaseWork, after_rehearsal, alike, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
 from tollbench.measure.spending import KNOWN_EVERY, ROUNDS_OF_EACH, STEADY_ROUNDS, rounds_between
 from tollbench.plan import Plan, Settings
@@ -33,6 +33,7 @@ from tollbench.stats import (
 )
 from tollbench.store import BatchSamples, Launch, RunFile
 from tollbench.words import (
+    LONGEST_GAUGED_NS,
     NOT_HALTED,
     ONE_CODE_LAYOUT,
     SHARED_CORE,
@@ -71,11 +72,14 @@ class CaseState:
     fits: list[CaseWork] = field(default_factory=list)  # of each pilot that went well
     counted: int = 0  # counting passes made; all of them, where one failed
     values: dict[int, LaunchValue | None] = field(default_factory=dict)
-    cost_ns: int = 0  # of its last launch
+    # Of a launch: the mean of those that went well, before any of them the quickest pilot's. Not the last
+    # one's: a start of a thread may wait for a processor, ten times as long, and who is dear has fewer turns.
+    cost_ns: int = 0
     went_well: int = 0  # measuring launches
     went_well_ns: int = 0  # what those took together
     peak_bytes: int = 0  # of its pilot, resident
     one_thread: bool = True  # by its pilot; threads that are a load beside the timed one do not count
+    gauged: bool = True  # by its pilots: their batches tell whether somebody else worked on the core
     rehearsed: bool = False
     not_halted: str = ""  # why it takes no turns with others: it works out of turn, and may not be halted
     has_turn: bool = True  # False: the time for pilots was over before its own
@@ -130,6 +134,7 @@ class CaseState:
         """
         self.cost_ns = min(pilot.wall_ns, self.cost_ns) if self.fits else pilot.wall_ns
         self.one_thread = one_thread(pilot.footing) or times_own_thread(pilot.footing)
+        self.gauged = self.gauged and one_thread(pilot.footing) and all(one.gauge_ns for one in pilot.batches)
         self.peak_bytes = max(self.peak_bytes, *(batch.peak_bytes for batch in pilot.batches))
         self.fits.append(work_after(pilot, self.case.kind, settings.launch_s))
         if all(work.beside_threads for work in self.fits):
@@ -160,12 +165,12 @@ class CaseState:
 
         Too many failures end the case, a wrong answer at once.
         """
-        self.cost_ns = launch.wall_ns
         self.not_halted = self.not_halted or str(launch.footing.get(NOT_HALTED, ""))
         self.values[launch.round] = None
         if launch.status is Status.OK:
             self.went_well += 1
             self.went_well_ns += launch.wall_ns
+            self.cost_ns = self.went_well_ns // self.went_well
             self.values[launch.round] = launch_value(launch, samples)
             self.status, self.reason = Status.OK, ""
             return
@@ -198,6 +203,7 @@ class WorkloadState:
     level: float = 0.95  # of the run
     layouts: int = 0  # of its programs' code; 0: all have one
     longer_in_vain: int = 0  # the last launches that went on for a core of their own, and had none
+    least_between: int = 1  # rounds between launches of those that have the most turns, once turns are rare
 
     @property
     def active_cases(self) -> list[CaseState]:
@@ -227,9 +233,12 @@ class WorkloadState:
         """
         known = [case for case in self.cases if case.work is not None]
         self.fewest = self._fewest_rounds(known, settings)
-        companies = [company for setting in _together(self.cases, known, memory_bytes) for company in setting]
-        works = [{state.id: state.work for state in company if state.work} for company in companies]
-        self.every = rounds_between(works, settings) if settings.budget_s else {}
+        self.every = {}
+        by_setting_of = _together(self.cases, known, memory_bytes)
+        companies = [company for setting in by_setting_of for company in setting]
+        for setting in by_setting_of if settings.budget_s else ():
+            self.every |= rounds_between(map(_works_by_id, setting), settings)
+        self._note_least_between()
         self.companions = {
             one.id: frozenset(each.id for each in company) for company in companies for one in company
         }
@@ -285,8 +294,27 @@ class WorkloadState:
 
     def rounds_between(self, case: CaseState) -> int:
         """Rounds from one launch to the next once turns may be rare: 1, or more for one that is dear, or
-        known well enough."""
+        known well enough. Where all are rare, as those left are dear and the others known, they are less so
+        alike: a round without anybody is none."""
+        return max(1, self._asked_between(case) // self.least_between)
+
+    def _asked_between(self, case: CaseState) -> int:
         return max(self.every.get(case.id, 1), KNOWN_EVERY if self.is_known(case) else 1)
+
+    def _note_least_between(self) -> None:
+        """Once it is known anew who is dear or known."""
+        self.least_between = min(map(self._asked_between, self.going_cases), default=1)
+
+    def note_known(self, rows: frozenset[int]) -> None:
+        """Rows, by id, whose ratio was known well enough at this look."""
+        self.known_rows = rows
+        self._note_least_between()
+
+    def takes_own_core(self) -> bool:
+        """Whether a report may leave out batches of its cases that somebody else worked beside, by what
+        pilots say (`tollbench.analysis.own_core`): of all of them, or of none."""
+        works = [(case, case.work) for case in self.active_cases if case.work is not None]
+        return all(case.gauged and work.batch_ns <= LONGEST_GAUGED_NS for case, work in works)
 
     def rounds_cost_ns(self, end: float) -> float:
         """What the rounds after this one take, up to round `end`, judged by the last launches."""
@@ -353,6 +381,13 @@ class WorkloadState:
             return False
         level = level_at_look(look_number(self.round), settings.level)
         return all_precise(self.tables(), settings.precision, level)
+
+
+def _works_by_id(company: Sequence[CaseState]) -> dict[int, CaseWork]:
+    """What launches of the company do for each of it."""
+    known = [(state.id, state.work, state.case.kind) for state in company if state.work is not None]
+    works = alike([work for _, work, _ in known], known[0][2]) if known else []
+    return {state: work for (state, _, _), work in zip(known, works, strict=True)}
 
 
 def _together(
@@ -439,7 +474,8 @@ def _restore(state: CaseState, run_file: RunFile, settings: Settings) -> None:
     for pilot in pilots:
         state.take_pilot(pilot, settings)
     for launch in run_file.launches(state.id, Purpose.REHEARSAL, ok_only=True):
-        state.take_rehearsal(launch)
+        if not state.rehearsed:  # the run took each case's first one
+            state.take_rehearsal(launch)
     passes = run_file.launches(state.id, Purpose.ALLOCATIONS)
     failed = any(launch.status is not Status.OK for launch in passes)
     state.counted = COUNTING_PASSES if failed else len(passes)

@@ -157,7 +157,7 @@ class FakeChild:
 
     def _samples(self, request: Mapping[str, int]) -> dict[str, object]:
         count = request["count"]
-        self.raw = np.full(count, self.cost_ns, "<f4").tobytes()
+        self.raw += np.full(count, self.cost_ns, "<f4").tobytes()  # two requests may be asked together
         return {
             **self._timed("samples", count),
             "count": count,

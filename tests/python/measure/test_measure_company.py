@@ -385,6 +385,14 @@ def test_blocks_are_many_where_starting_is_dear_and_few_where_batches_are() -> N
     assert blocks_of([cheap], Settings(batches=1)) == 1
 
 
+@pytest.mark.parametrize("ms", [24.0, 27.3, 30.0, 33.0])
+def test_more_threads_than_processors_have_three_batches_a_launch_however_their_pilot_went(ms: float) -> None:
+    """They had two, or one where the pilot was a little slower: rows of one table, beside each other."""
+    crowded = CaseWork(9, 1e6 * ms, 1, 4e6, beside_threads=True)
+    assert blocks_of([crowded], Settings(launch_s=0.082, batches=10)) == 3
+    assert blocks_of([replace(crowded, iterations=1, batch_ns=70e6)], Settings(launch_s=0.082)) == 1
+
+
 def test_several_that_hang_are_not_waited_for_once_the_time_is_over() -> None:
     members = [real("hang", 1), real("hang", 2), real("hang", 3)]
     recorder = Recorder(Starter(ProcessLauncher(), SystemClock()), lambda: Disturbance(0, 0))

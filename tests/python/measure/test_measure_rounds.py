@@ -446,6 +446,20 @@ def test_where_time_is_short_a_dear_case_has_rare_turns_from_the_first_look_on(t
     assert made.elapsed_s() < 7.0
 
 
+def test_a_dear_workload_goes_on_after_a_resume_late_in_the_budget(tmp_path: Path) -> None:
+    """While rounds that the file holds were gone through, time was kept for those of others that it holds
+    too: the dear workload was stopped for want of it after six."""
+    cheaper = [workload(f"other{number}", name=f"c/d{number}") for number in range(6)]
+    plan = plan_for(workload("dear", name="a/b"), *cheaper, budget_s=100.0)
+    cost_ns = lambda name, launch: noisy(name, launch) * (1e4 if name == "dear" else 9e3)  # noqa: E731
+    made = Bench(tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), cost_ns))
+    made.interrupt_after = 100
+    assert made.run() == "interrupt"
+    made.interrupt_after = 0
+    assert made.run() == "budget"
+    assert min(map(len, rounds_of(made.path).values())) >= plan.settings.min_launches
+
+
 def test_resume_counts_the_time_that_was_spent(tmp_path: Path) -> None:
     made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=20.0)
     made.interrupt_after = 150
@@ -681,6 +695,16 @@ def test_launches_on_a_shared_core_are_longer_where_there_is_time_until_that_was
             if 1 < one.round < 2 + len(blocks)
         ]
     assert launched == [*blocks, *blocks]  # of two cases
+
+
+def test_launches_are_no_longer_where_a_report_leaves_no_batch_out(tmp_path: Path) -> None:
+    """One row whose pilot tells no gauge, and all batches of the workload count."""
+    made = bench(tmp_path, "fast", "slow", budget_s=40.0)
+    made.launcher.gauges_ns = lambda name, request: 0.0 if name == "slow" else 2000.0 + 1500.0 * (request > 1)
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        launches = [one for case in run_file.cases() for one in run_file.launches(case.id)]
+    assert {sum(not batch.warmup for batch in one.batches) for one in launches} == {4}
 
 
 def beside_a_neighbour(*launches: int) -> Callable[[str, int], float]:

@@ -134,7 +134,7 @@ def test_the_estimate_allows_for_everything_while_no_interval_is_known() -> None
     assert rounds_wanted(few, SETTINGS) == SETTINGS.max_launches
 
 
-def going(name: str, rounds: int, cost_ns: int, scatter: float) -> WorkloadState:
+def going(name: str, rounds: int, cost_ns: int, scatter: float | None) -> WorkloadState:
     made = state(Measured("a", 4, 10.0))
     made.name, made.round, made.scatter, made.fewest = name, rounds, scatter, FIRST_LOOK
     made.cases[0].cost_ns = cost_ns
@@ -152,12 +152,23 @@ def test_all_have_their_fewest_rounds_first() -> None:
     assert given == {"dear": FIRST_LOOK, "cheap": FIRST_LOOK}
 
 
-def test_then_all_have_some_more_so_that_no_interval_reaches_to_the_extremes() -> None:
-    noisy, calm = going("noisy", FIRST_LOOK, 10**6, 0.9), going("calm", FIRST_LOOK, 10**9, 0.001)
-    given = rounds_given(noisy, calm, count=2 * (STEADY_ROUNDS - FIRST_LOOK))
-    assert given == {"noisy": STEADY_ROUNDS, "calm": STEADY_ROUNDS}
-    assert rounds_given(noisy, calm, count=9)["calm"] == STEADY_ROUNDS
-    level = bonferroni(final_level(BUDGETED.max_launches, noisy.level), 45)
+def test_then_all_have_some_more_and_as_much_time_goes_where_it_narrows_most() -> None:
+    """Steady rounds of all took a loaded run's whole time: the widest rows, whose rounds are cheap, had no
+    more of them than the others."""
+    noisy, calm = going("noisy", FIRST_LOOK, 10**9, 0.9), going("calm", FIRST_LOOK, 10**9, 0.001)
+    steady = STEADY_ROUNDS - FIRST_LOOK
+    given = rounds_given(noisy, calm, count=4 * steady)
+    assert given["calm"] == STEADY_ROUNDS
+    assert given["noisy"] == FIRST_LOOK + 3 * steady
+    given = rounds_given(noisy, calm, count=5)
+    assert given["calm"] == STEADY_ROUNDS, "all are steady, and the rest goes where it narrows most"
+    noisy, unknown = going("noisy", FIRST_LOOK, 10**9, 0.9), going("unknown", FIRST_LOOK, 10**9, None)
+    given = rounds_given(noisy, unknown, count=2 * steady)
+    assert given == {"noisy": STEADY_ROUNDS, "unknown": STEADY_ROUNDS}
+
+
+def test_with_the_steady_rounds_no_interval_reaches_to_the_extremes() -> None:
+    level = bonferroni(final_level(BUDGETED.max_launches, 0.95), 45)
     outliers = np.concatenate([[-9.0, -8.0], np.linspace(-0.1, 0.1, STEADY_ROUNDS - 4), [8.0, 9.0]])
     known = median_interval(outliers, level)
     assert known is not None
@@ -335,6 +346,48 @@ def test_who_is_launched_with_one_that_needs_rounds_has_them_too() -> None:
     assert turns_of(made, FIRST_LOOK + 8)[3] == list(range(1, FIRST_LOOK + 9))
     assert turns_of(made, FIRST_LOOK + 8)[2][-1] == FIRST_LOOK + 8
     assert len(turns_of(made, FIRST_LOOK + 8)[2]) == FIRST_LOOK + 2
+
+
+def test_where_all_others_are_known_a_dear_row_has_all_rounds_and_the_known_ones_every_second() -> None:
+    """A round in which nobody had a turn was one of all: known rows had three of four."""
+    made = looked_at(0.001, 0.02, 0.015, 0.05)
+    made.every = {0: 1, 1: 2, 2: 1, 3: 1}  # 1 is dear, and launched with nobody
+    made.note_known(frozenset({0, 2, 3}))
+    turns = turns_of(made, FIRST_LOOK + 8)
+    assert turns[1] == list(range(1, FIRST_LOOK + 9))
+    for known in (0, 2, 3):
+        assert [number - FIRST_LOOK for number in turns[known] if number > FIRST_LOOK] == [2, 4, 6, 8]
+    for case in made.cases:
+        case.cost_ns = 10
+    assert made.rounds_cost_ns(FIRST_LOOK + 8) == 10 * (8 + 3 * 4)
+
+
+def test_dear_is_who_is_so_among_those_it_is_compared_with() -> None:
+    """A table of four threads is launched alone, in long batches: all of its rows were dear beside others."""
+    made = state(*(Measured(name, size, 10.0) for size in (4, 8) for name in "abc"))
+    for case in made.cases:
+        case.work = CaseWork(1, 30e6, 0, 1e6 if case.case.parameters["size"] == 4 else 600e6)
+    made.plan_turns(2**30, BUDGETED)
+    assert set(made.every.values()) == {1}
+    made.cases[0].work = CaseWork(1, 30e6, 0, 5000e6)
+    made.plan_turns(2**30, BUDGETED)
+    assert made.every == {0: 4} | dict.fromkeys(range(1, 6), 1)
+
+
+def test_one_slow_launch_makes_no_row_dear() -> None:
+    """A start of a thread that waited for a processor took ten times as long, and its table had no turns."""
+    (case,) = state(Measured("a", 4, 10.0)).cases
+    case.values = {}
+
+    def launched(number: int, wall_ns: int, status: Status = Status.OK) -> int:
+        timed = Batch(1, 1, wall_ns, wall_ns, 0, 0, 0, 0, 0, 7)
+        made = Launch(0, Purpose.MEASURE, number, 0, 1, status, "", "", number, wall_ns, batches=(timed,))
+        case.take(made, None)
+        return case.cost_ns
+
+    assert [launched(number, 10) for number in range(1, 10)] == [10] * 9
+    assert launched(10, 110) == 20
+    assert launched(11, 20_000, Status.TIMED_OUT) == 20
 
 
 def test_a_workload_whose_ratios_are_known_well_enough_leaves_its_time_to_others() -> None:
