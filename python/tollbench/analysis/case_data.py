@@ -49,7 +49,7 @@ class CaseData:
     reason: str
     launches: tuple[Launch, ...]  # measured and OK, in the order of rounds
     values: tuple[LaunchValue, ...]
-    tried_rounds: int  # distinct rounds, failed launches included
+    tried_rounds: frozenset[int]  # in which it was launched, failures included
     failures: tuple[Launch, ...]
     counts: tuple[LaunchCounts, ...] = ()  # kind "samples" only
     cold_ns: float | None = None
@@ -190,7 +190,7 @@ def read_case(
         reason=reason,
         launches=ok if status is Status.OK else (),
         values=tuple(values),
-        tried_rounds=len({launch.round for launch in tried}),
+        tried_rounds=frozenset(launch.round for launch in tried),
         failures=tuple(failed),
         counts=tuple(counts),
         cold_ns=float(np.median(cold)) if cold else None,

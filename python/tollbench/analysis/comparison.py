@@ -62,7 +62,7 @@ def level_left(data: Sequence[CaseData], header: RunHeader, gone_on: GoneOn) -> 
     compared = comparable(data)
     groups = by_setting([case.record for case in compared], swept_parameters([case.record for case in data]))
     tables = (_table([compared[position] for position in group]) for group in groups)
-    return level_shown(tables, _tried_rounds(data), header.precision, header.level, gone_on)
+    return level_shown(tables, tried_rounds(data), header.precision, header.level, gone_on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,10 @@ def _pairs(rows: int) -> int:
     return rows * (rows - 1) // 2
 
 
-def _tried_rounds(data: Sequence[CaseData]) -> int:
-    """How often the workload was gone through."""
-    return max((case.tried_rounds for case in data), default=0)
+def tried_rounds(data: Sequence[CaseData]) -> int:
+    """How often the workload was gone through. No row need have been in all rounds: a dear one lacks early
+    ones, one that was known soon lacks late ones."""
+    return len(frozenset[int]().union(*(case.tried_rounds for case in data)))
 
 
 def _table(cases: Sequence[CaseData]) -> RatioTable:

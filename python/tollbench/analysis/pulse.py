@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from math import exp, inf
+from math import exp, inf, log
+from statistics import fmean
 
 from tollbench import numbers
 from tollbench.analysis.case_data import beat
@@ -63,7 +64,7 @@ def floor(
     if len(pairs) < FEWEST_PAIRS:
         pairs = _pairs([value for _, value in beats])
     resolvable, typical = _typical(pairs, tables)
-    drifted = drift(values)
+    drifted = drift(by_beat(beats))
     return (
         Floor(
             ratio=None if resolvable is None else exp(min(resolvable, 700.0)),
@@ -78,6 +79,15 @@ def floor(
         ),
         drifted,
     )
+
+
+def by_beat(beats: Sequence[tuple[Launch, LaunchValue]]) -> list[float]:
+    """One value a beat, in order of time: two launches that took turns had the same moment, and a test that
+    shuffles each by itself would take moments that differ for a change of the machine."""
+    found: dict[int, list[float]] = defaultdict(list)
+    for launch, value in beats:
+        found[launch.round].append(value.ns)
+    return [exp(fmean(map(log, each))) for each in found.values()]
 
 
 def _pairs(beats: Sequence[LaunchValue]) -> list[float]:

@@ -9,17 +9,21 @@ import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
 import numpy as np
 import pytest
-from made_runs import Made, make_run, of_the_runs_test_alone, published
+from made_runs import Made, launch, make_run, of_the_runs_test_alone, published
 
 from tollbench import analysis
+from tollbench.analysis.comparison import tried_rounds
 from tollbench.analysis.grouping import swept_parameters
+from tollbench.analysis.pulse import by_beat
 from tollbench.analysis.results import DetailEstimate, Floor, Results, Row
-from tollbench.stats import GoneOn, bonferroni, final_level, quantile_ranks, resolvable_log_ratio
+from tollbench.analysis.values import LaunchValue
+from tollbench.stats import GoneOn, bonferroni, drift, final_level, quantile_ranks, resolvable_log_ratio
 from tollbench.store import RunFile
 from tollbench.words import PERCENTILES, Allocations, DeclaredDetail, Kind, Published, Purpose, Status
 
@@ -601,6 +605,36 @@ def test_the_floor_is_that_of_a_ratio_in_the_typical_table(tmp_path: Path) -> No
     wait = [Made(f"c{row}", noisy(10.0 + row, 3, seed=row), {"n": 2}) for row in range(9)]
     few = floor_of("most wait", [*(Made(each.contender, each.launches, {"n": 1}) for each in two), *wait])
     assert (few.rows, few.rounds) == (2, 30), "what has no interval says nothing of one"
+
+
+def test_moments_that_differ_are_no_drift_of_the_machine() -> None:
+    """Both launches of a beat have the same moment: shuffled one by one, 20 of 100 such runs had drifted."""
+    rng = np.random.default_rng(9)
+    alarms = one_by_one = 0
+    for seed in range(100):
+        moments = np.repeat(rng.normal(0.0, 0.05, 40), 2)
+        values = np.exp(moments + rng.normal(0.0, 0.002, 80))
+        beats = [
+            (launch(None, Purpose.CANARY, number // 2), LaunchValue(value))
+            for number, value in enumerate(values)
+        ]
+        found, apart = drift(by_beat(beats), seed), drift(values, seed)
+        assert found is not None
+        assert apart is not None
+        alarms += found.chance <= 0.05
+        one_by_one += apart.chance <= 0.05
+    assert alarms <= 12
+    assert one_by_one >= 20
+
+
+def test_a_workload_was_gone_through_as_often_as_any_of_its_cases() -> None:
+    """A dear row lacks early rounds, one that was known soon lacks late ones: none need have been in all.
+
+    A run that a look ended is shown at that look's level, and which look it was is told by its rounds.
+    """
+    rounds = (frozenset([*range(1, 21), *range(22, 41, 2)]), frozenset([*range(1, 21), *range(21, 42, 2)]))
+    cases = [SimpleNamespace(tried_rounds=own) for own in rounds]
+    assert tried_rounds(cases) == 41  # type: ignore[arg-type]
 
 
 def test_drift_and_stolen_time_are_said(path: Path) -> None:
