@@ -54,6 +54,7 @@ MOST_CODE_LAYOUTS = 64  # each costs a link of every program, and a third of a m
 CODE_LAYOUTS = "code_layouts"  # of a row: how many its launches had
 ONE_CODE_LAYOUT = "one_code_layout"  # of a case: why its program has no others
 
+NANOSECONDS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}  # of a unit of time
 # Times an undisturbed gauge (`Batch.gauge_ns`): above it the core was shared. On a core of their own gauges
 # differ by 1 %; where somebody works on its other hardware thread they take 1.4 to 2 times as long.
 SHARED_CORE = 1.1

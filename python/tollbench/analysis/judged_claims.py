@@ -15,7 +15,6 @@ from tollbench import numbers
 from tollbench.analysis.claim_numbers import Place, SideNumber
 from tollbench.analysis.results import ClaimNumber, ClaimPart, ClaimVerdict
 from tollbench.analysis.rounds import one_layout, rounds_of
-from tollbench.analysis.units import NANOSECONDS
 from tollbench.stats import (
     Interval,
     Pairs,
@@ -25,7 +24,7 @@ from tollbench.stats import (
 )
 from tollbench.store import RunHeader
 from tollbench.text import several
-from tollbench.words import PERCENTILES, Claim, ClaimCheck, ClaimSide, Relation, Ruling
+from tollbench.words import NANOSECONDS, PERCENTILES, Claim, ClaimCheck, ClaimSide, Relation, Ruling
 
 _PERCENTILES = {each.key for each in PERCENTILES}
 _BELOW_ONE = math.nextafter(1.0, 0.0)

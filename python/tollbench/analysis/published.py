@@ -11,11 +11,11 @@ import numpy as np
 from tollbench.analysis.beside import quotient
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.results import Latency, PublishedValue, Row
-from tollbench.analysis.units import NANOSECONDS, checked_json
+from tollbench.analysis.units import checked_json
 from tollbench.estimates import Estimate
 from tollbench.stats import bonferroni
 from tollbench.store import CaseRecord, WorkloadRecord
-from tollbench.words import Published
+from tollbench.words import NANOSECONDS, Published
 
 _OF_ITSELF = ("value", "p50", "ratio")  # what an operation below the clock's step has none of
 _ASSIGNMENT = re.compile(r"\b([a-z][a-z0-9_]*)=(\w+)")

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from tollbench.errors import TollError
+from tollbench.words import NANOSECONDS
 
-NANOSECONDS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 DAMAGED = "The file is damaged or not written by toll; ask for a new copy, or measure again with `toll run`."
 LONGEST_NS = 1e18  # 30 years: no launch lasts longer
 

@@ -6,6 +6,7 @@ Strict: a key that nobody reads is an error with its line and the nearest right 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from tollbench.errors import TollError
 from tollbench.text import enumerated
 from tollbench.words import (
     HOST,
+    NANOSECONDS,
     PERCENTILES,
     SETTINGS_OF,
     Contender,
@@ -151,6 +153,9 @@ def _workload(file: Path) -> tuple[Workload, Sequence[ClaimEntry]]:
         raise error_at(
             file, "kind", f'kind = "{suite.kind}" is not a kind', f"write one of: {', '.join(Kind)}"
         )
+    if suite.unit not in NANOSECONDS:
+        what = f'unit = "{suite.unit}" is not a unit of time'
+        raise error_at(file, "unit", what, f"write one of: {', '.join(NANOSECONDS)}")
     _check_environments(file, name, suite.environments)
     for contender in suite.headline:
         if contender not in suite.contenders:
@@ -178,6 +183,8 @@ def _workload(file: Path) -> tuple[Workload, Sequence[ClaimEntry]]:
 
 def _parameter(file: Path, name: str, entry: _Parameter) -> Parameter:
     defaults = _several(entry.default)
+    if not defaults:
+        raise error_at(file, name, f"parameters.{name} has no default", "write default = 1, or [1, 2]")
     if entry.quick is not None and entry.quick not in defaults:
         what = f"parameters.{name}: quick = {entry.quick!r} is none of its defaults"
         raise error_at(file, "quick", what, f"write one of: {', '.join(map(str, defaults))}")
@@ -261,7 +268,7 @@ def _published(file: Path, content: _PublishedFile, suite: _Suite) -> tuple[Publ
 def _published_value(file: Path, content: _PublishedFile, entry: _PublishedValue) -> Published:
     low = entry.low if entry.low is not None else entry.value
     high = entry.high if entry.high is not None else entry.value
-    if low is None or high is None or low > high:
+    if low is None or high is None or not -math.inf < low <= high < math.inf:
         what = f'"{entry.label}" has neither a value nor an ordered low and high'
         raise error_at(file, entry.label, what, "write value = 12.5, or low = 10.0 and high = 15.0")
     _check_environments(file, f'"{entry.label}"', [entry.environment])

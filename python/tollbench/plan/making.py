@@ -103,7 +103,7 @@ def quick_cases(plan: Plan) -> frozenset[str]:
         if case.key in headline
         and (case.workload, case.contender) in quick
         and all(
-            case.parameters[name] == value for name, value in quick[case.workload, case.contender].items()
+            case.parameters.get(name) == value for name, value in quick[case.workload, case.contender].items()
         )
     )
 

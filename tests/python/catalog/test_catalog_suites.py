@@ -203,6 +203,8 @@ def test_published_values_inherit_their_source(root):
     ("old", "new", "line", "words"),
     [
         ("unit = \"ns\"", "unti = \"ns\"", 3, ["unti", "did you mean unit?"]),
+        ("unit = \"ns\"", "unit = \"cycles\"", 3, ["cycles", "not a unit of time", "ns, us"]),
+        ("default = 10\n", "default = []\n", None, ["parameters.tasks has no default"]),
         ("pinning", "pinnnig = 1.5\npinning", 19, ["pinnnig"]),
         ("library = \"Boost\"", "librry = \"Boost\"", 24, ["contenders.other", "did you mean library?"]),
         ("default = 10\n", "default = 1.5\n", 8, ["parameters.tasks.default", "1.5"]),
@@ -238,6 +240,8 @@ def test_a_mistake_in_a_suite_is_named(root, old, new, line, words):
     [
         ("value = 12", "", ["Plain", "neither a value"]),
         ("low = 1.5", "low = 5", ["Range", "ordered"]),
+        ("value = 12", "value = nan", ["Plain", "neither a value"]),
+        ("high = 2", "high = inf", ["Range", "ordered"]),
         ('unit = "ns"\n', "", ["Plain", "no unit", "[source]"]),
         ('statistic = "p99"', 'statistic = "p98"', ["p98"]),
         ("label = \"Plain\"", "lable = \"Plain\"", ["published.toml"]),
