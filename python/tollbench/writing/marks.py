@@ -99,6 +99,12 @@ BASELINE: Final = Mark("a baseline", rb'\{\s*"toll_baseline": 1,')
 # Measured data: whatever is there, it stays.
 RUN_FILE: Final = Mark("a run file")
 RAW_FILE: Final = Mark("a raw file")
+# Measured data where something else is to be written: a run file by its application identity, at byte 68 of
+# the header (https://www.sqlite.org/fileformat2.html#the_database_header), a raw file by its first line.
+MEASURED: Final = Mark(
+    "measured data",
+    rb'(?s)SQLite format 3\0.{52}toll|\{"toll_(compare|trust|trust_rebuild|bisect|history)": ?',
+)
 CONTENDER: Final = Mark("a contender's source")
 SUITE: Final = Mark("a suite, to which a line is added", rb"(?s).*")
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from tollbench.errors import REFUSALS, TollError
-from tollbench.writing.marks import Mark
+from tollbench.writing.marks import MEASURED, Mark
 from tollbench.writing.systems import O_CLOEXEC, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, WRITES_SAFELY
 from tollbench.writing.whole import NEW_FILE, folder_of, there, whole
 
@@ -111,16 +111,19 @@ class Output:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if self.mark.never_replaced:
             raise self._refused("it is there already")
-        if not (self.force or standing.st_size == 0 or self._bears_mark(folder, name)):
+        if self._bears(MEASURED, folder, name):
+            raise self._refused("it holds measured data, which you alone delete")
+        if not (self.force or standing.st_size == 0 or self._bears(self.mark, folder, name)):
             raise self._refused(
                 f"it is there already, and toll did not make it as {self.mark.what}",
                 or_else=", or replace it: --force",
             )
 
-    def _bears_mark(self, folder: int, name: str) -> bool:
+    @staticmethod
+    def _bears(mark: Mark, folder: int, name: str) -> bool:
         descriptor = os.open(name, os.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, dir_fd=folder)
         try:
-            return self.mark.on(descriptor)
+            return mark.on(descriptor)
         finally:
             os.close(descriptor)
 

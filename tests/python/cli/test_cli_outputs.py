@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -17,11 +18,13 @@ from made_runs import Made, make_run
 import tollbench.cli
 from checkouts import ROOT
 from full_disk import may_mount, on_own_disk
+from tollbench.catalog import machine
 from tollbench.cli import machine_use, measuring
-from tollbench.errors import TollError
+from tollbench.errors import Exit, TollError
 from tollbench.home import COMMAND
 from tollbench.interpreters import interpreter_with_path
 from tollbench.plan import PROFILES, Plan
+from tollbench.store import RunFile
 from tollbench.writing import alone
 
 MINE = "what took me a year\n"
@@ -164,6 +167,41 @@ def test_a_report_replaces_only_what_toll_made_for_the_same_purpose(
         if other != form:
             refused(toll("report", "a.toll", "--format", other, "--output", "out"), "--force")
     assert (here / "out").read_bytes() == first
+
+
+@pytest.mark.parametrize("there", ["run", "toll_compare", "toll_history", "toll_bisect", "toll_trust"])
+def test_what_was_measured_is_replaced_by_nothing(here: Path, toll: Call, there: str) -> None:
+    kept = (here / "a.toll").read_bytes() if there == "run" else json.dumps({there: 1, "seed": 3}).encode()
+    (here / "out").write_bytes(kept)
+    for force in ([], ["--force"]):
+        for form in REPORTS:
+            words = ("report", "a.toll", "--format", form, "--output", "out", *force)
+            refused(toll(*words), "out: it holds measured data")
+        refused(toll(*COMPARE, "--html", "out", *force), "out: it holds measured data")
+    assert (here / "out").read_bytes() == kept
+
+
+def test_a_run_is_not_gone_on_with_on_another_machine(here: Path) -> None:
+    """Launches of both would be one row."""
+    now = machine.describe(ask_compilers=False)
+
+    def another(name: str, **changes: object) -> list[str]:
+        toll_version = str(changes.pop("toll_version", tollbench.__version__))
+        path = here / f"{name}.toll"
+        make_run(path, [Made("a", [1.0])], machine={**now, **changes}, toll_version=toll_version)
+        with RunFile.open(path) as run_file:
+            return measuring.what_is_another(run_file)
+
+    assert another("same") == []
+    with pytest.raises(TollError, match=r"was begun on another machine: cpu was A VAX and is ") as refused:
+        another("cpu", cpu="A VAX")
+    assert refused.value.code is Exit.USAGE
+    with pytest.raises(TollError, match="usable cpus was 77"):
+        another("cpus", usable_cpus=list(range(77)))
+    assert another("kernel", kernel="Linux 2.6.1") == [
+        "When it was gone on with, the machine's kernel was another."
+    ]
+    assert another("old", toll_version="0.0.1") == [f"It was gone on with by toll {tollbench.__version__}."]
 
 
 @pytest.mark.parametrize("form", FORMS)
