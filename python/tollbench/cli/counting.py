@@ -47,6 +47,7 @@ class CountRequest:
     rules: tuple[Rule, ...] = ()
     save: Output | None = None
     baseline: Path | None = None
+    against: Baseline | None = None  # what stood in it: a pipe is read once
     by: CountBy = CountBy.AUTO
 
     @property
@@ -80,12 +81,13 @@ def count_request(
             f"--count {unknown[0]}: nothing of that name is counted", f"one of {', '.join(METRICS)}"
         )
     metrics |= {each.metric for each in rules}
+    if count.strip() and not metrics:
+        raise TollError(f"--count {count} names nothing", f"some of {', '.join(METRICS)}")
     if (only or save or baseline) and not count.strip():
         metrics = set(METRICS)
-    if baseline is not None:
-        baselines.read(baseline)  # an error is told before anything is launched
+    against = baselines.read(baseline) if baseline is not None else None  # before anything is launched
     kept = Output(save, BASELINE, "--save-baseline", force) if save is not None else None
-    return CountRequest(frozenset(metrics), only, rules, kept, baseline, by) if metrics else None
+    return CountRequest(frozenset(metrics), only, rules, kept, baseline, against, by) if metrics else None
 
 
 def _rule(text: str) -> Rule:
@@ -105,7 +107,7 @@ def counted(
 
     An interrupt leaves the rows that it comes before without counts.
     """
-    baseline = baselines.read(asked.baseline) if asked.baseline is not None else None
+    baseline = asked.against
     if baseline is not None:
         found = _only_shared(found, baseline)
     rows = [item for item in found.comparisons if item.verdict is not Verdict.FAILED]
@@ -119,6 +121,8 @@ def counted(
             ended = _count(counts, rows, done)
         except LaunchFailed as failure:
             done = _all_failed(rows, asked, failure.reason)
+        except Interrupted as caught:  # while a way to count was tried
+            ended = caught
     files = _files(subject, asked, baseline, all_pairs=found.all_pairs)
     found = found.model_copy(
         update={

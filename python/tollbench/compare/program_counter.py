@@ -44,7 +44,6 @@ from tollbench.launching.process import ProcessLauncher
 from tollbench.launching.sandbox import Confined
 from tollbench.launching.starting import Starter
 from tollbench.words import Allocations
-from tollbench.writing import scratch_folder
 
 _LONGEST_PASS_NS = 100_000_000  # without Valgrind
 _MOST_ITERATIONS = 1000
@@ -159,7 +158,7 @@ class ProgramPasses:
         """A program that has begun, in the fixed environment, and the folder of the launch's files."""
         errand = self.subject.errand(side, name)
         options = self.subject.options
-        with scratch_folder() as made, working_folder(errand.folder) as place:
+        with working_folder(None) as made, working_folder(errand.folder) as place:
             tool = [word.replace("{}", str(made)) for word in under]
             variables = {"TOLL_COUNTS_OUT": str(made / TOLD), **asking_for(event)} if event else {}
             environment = {**errand.environment, **variables}

@@ -19,7 +19,6 @@ from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt, check_interrupt
 from tollbench.launching.sandbox import Confined
-from tollbench.writing import scratch_folder
 
 _OBJECT = re.compile(rb"(c?)ob=\((\d+)\)(?: (.*))?")
 _CALL = re.compile(rb"calls=\d+ 0x([0-9a-f]+)")
@@ -68,7 +67,7 @@ def executed(
     """Runs a program once under callgrind. Raises LaunchFailed where that cannot be, or takes too long."""
     if told := missing_tool():
         raise LaunchFailed(told)
-    with scratch_folder() as scratch, working_folder(folder) as place:
+    with working_folder(None) as scratch, working_folder(folder) as place:
         out, log = Path(scratch, "out"), Path(scratch, "log")
         options = [
             "--tool=callgrind",

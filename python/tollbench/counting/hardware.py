@@ -18,11 +18,10 @@ from pathlib import Path
 
 from tollbench.counting.preloaded import Preloaded
 from tollbench.launching.answers import read_report
-from tollbench.launching.command import run_command
+from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed
 from tollbench.words import CountBy
-from tollbench.writing import scratch_folder
 
 HARDWARE, VALGRIND = "hardware", "valgrind"  # who counted
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
@@ -119,7 +118,7 @@ def instruction_counter(asked: CountBy, preloaded: Preloaded) -> InstructionCoun
 @cache
 def refusal(event: Event, launcher: Path) -> str:
     """Why an event is not counted here; "" where it is. It is tried once, on work of a known size."""
-    with scratch_folder() as scratch:
+    with working_folder(None) as scratch:
         command = [*launching(event, launcher, scratch), str(launcher), "--work"]
         try:
             ended = run_command(command, own_environment(), scratch, _LIMIT_S)

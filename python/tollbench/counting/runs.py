@@ -20,7 +20,6 @@ from tollbench.launching.command import Ended, run_command, working_folder
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.sandbox import Confined
-from tollbench.writing import scratch_folder
 
 _RECORD = re.compile(r"(\d+) (\d+) (\d+) (\d+) ([01]) (.*)")
 _RUN = re.compile(r"Running (.*) for (\d+)")
@@ -191,7 +190,7 @@ def launched(
 
     Raises LaunchFailed where it cannot start or breaks a limit, and Interrupted.
     """
-    with scratch_folder() as scratch, working_folder(asked.folder) as place:
+    with working_folder(None) as scratch, working_folder(asked.folder) as place:
         environment = {**asked.environment, "TOLL_COUNTS_OUT": str(scratch / TOLD), **variables}
         tool = [word.replace("{}", str(scratch)) for word in under]
         watcher = [word.replace("{}", str(scratch)) for word in watched_by]

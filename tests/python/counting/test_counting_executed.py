@@ -11,8 +11,9 @@ from compiled import REGISTERED_PROGRAM, compiled
 from tollbench.counting.executed import executed
 from tollbench.counting.fixed import can_fix_addresses
 from tollbench.counting.image import Image
+from tollbench.counting.runs import Launching, launched
 from tollbench.launching.environment import own_environment
-from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.failure import LaunchFailed, NoRoom
 
 needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 
@@ -162,3 +163,17 @@ def test_a_program_that_wants_fixed_addresses_need_not_start_itself_again(tmp_pa
     """
     program = compiled(tmp_path, "p", text)
     assert not executed([str(program)], own_environment(), tmp_path, 60.0).unseen
+
+
+def test_where_no_folder_can_be_made_that_is_said_of_the_place_and_of_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It ended a comparison, whose verdicts were known by then, with an error that kept none of them."""
+    monkeypatch.setattr("tempfile.tempdir", "/not/there")
+    with pytest.raises(NoRoom, match="no program can be given a folder in /not/there"):
+        executed(["true"], own_environment(), Path("/"), 60.0)
+    with (
+        pytest.raises(NoRoom, match="no program can be given a folder in /not/there"),
+        launched(Launching(("true",), own_environment(), Path("/"), 60.0), (), {}),
+    ):
+        pass
