@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import secrets
+import shlex
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tollbench
-from tollbench.cli.comparing import machine_line, raw_path
+from tollbench.cli.comparing import machine_line, raw_path, worse
 from tollbench.cli.comparing_sides import subject_of_written
 from tollbench.cli.console import Progress, progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
@@ -76,12 +77,12 @@ class _Moves:
         layouts: list[tuple[Path, ...]] = [(), ()]
         if self.settings.layouts:
             layouts = linked_alike(chosen, self.settings.layouts, self.settings.seed, self.interrupt)
+        words = shlex.split(self.side.text)[1:]  # of --program, behind the executable
         return [
             replace(
                 self.side,
-                text=str(program.executable),
+                text=shlex.join([str(program.executable), *words]),
                 label=label,
-                folder=None,
                 layouts=tuple(map(str, paths)),
             )
             for label, program, paths in zip((UNMOVED, move), chosen, layouts, strict=True)
@@ -128,6 +129,16 @@ def measured(request: RebuildRequest, *, wait: bool) -> tuple[Rebuilds, TollErro
     return found.model_copy(update=told), keeping.error or (no_room(found.no_room) if found.no_room else None)
 
 
+def told(request: RebuildRequest, *, wait: bool, as_json: bool, as_markdown: bool) -> Exit:
+    """All of it; the exit code. Raises TollError as `measured` does, and where a disk was full meanwhile."""
+    found, error = measured(request, wait=wait)
+    show(found, as_json=as_json, as_markdown=as_markdown)
+    code = exit_code(found)
+    if error is not None:
+        raise TollError(error.what, error.next_step, worse(code, error.code))
+    return code
+
+
 def show(found: Rebuilds, *, as_json: bool, as_markdown: bool) -> None:
     """Prints what was found."""
     if as_json:
@@ -140,12 +151,11 @@ def show(found: Rebuilds, *, as_json: bool, as_markdown: bool) -> None:
 
 def exit_code(found: Rebuilds) -> Exit:
     """1 where tables cry wolf certainly more often than their level allows, 3 where nothing was judged."""
+    if found.alarming_tables.low > 1.0 - found.level:
+        return Exit.REGRESSION_OR_FAILED_CHECK  # known, whatever ended it
     if found.interrupted:
         return Exit.INTERRUPTED
-    if not found.everything.differing.trials:
-        return Exit.INCONCLUSIVE
-    alarming = found.alarming_tables.low > 1.0 - found.level
-    return Exit.REGRESSION_OR_FAILED_CHECK if alarming else Exit.FINE
+    return Exit.FINE if found.everything.differing.trials else Exit.INCONCLUSIVE
 
 
 def _moves(

@@ -9,6 +9,7 @@ import typer
 
 from tollbench.cli.named_files import file_path
 from tollbench.compare.subject import Until
+from tollbench.errors import TollError
 
 EXAMPLE = "toll trust --budget 5m"
 SLOWDOWNS = "0.5,1,2,5"
@@ -93,6 +94,8 @@ def command(
     from tollbench.cli import rebuilding, trusting
     from tollbench.cli.comparing import raw_output, raw_path, seconds
 
+    if as_json and as_markdown:
+        raise TollError("--json and --markdown are two forms of one answer", "leave out one of the two")
     rebuilding.check_options(
         rebuild=rebuild,
         with_it={"--build": build, "--program": program, "--layouts": layouts, "--measure-all": measure_all},
@@ -119,11 +122,7 @@ def command(
             seed=seed,
             raw=raw,
         )
-        counted, refused = rebuilding.measured(again, wait=wait)
-        rebuilding.show(counted, as_json=as_json, as_markdown=as_markdown)
-        if refused is not None:
-            raise refused
-        raise typer.Exit(rebuilding.exit_code(counted))
+        raise typer.Exit(rebuilding.told(again, wait=wait, as_json=as_json, as_markdown=as_markdown))
     request = trusting.TrustRequest(
         operations=tuple(operations or ["*"]),
         budget_s=seconds("--budget", budget),
@@ -137,8 +136,4 @@ def command(
         raw=raw,
         disturbances=trusting.disturbances(disturb),
     )
-    found, error = trusting.measured(request, wait=wait)
-    trusting.show(found, as_json=as_json, as_markdown=as_markdown)
-    if error is not None:
-        raise error
-    raise typer.Exit(trusting.exit_code(found, equal=equal > 0))
+    raise typer.Exit(trusting.told(request, wait=wait, as_json=as_json, as_markdown=as_markdown))

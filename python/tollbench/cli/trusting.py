@@ -11,7 +11,7 @@ from pathlib import Path
 import tollbench
 from tollbench.catalog import environments, machine, suites
 from tollbench.cli.builds import build_plan
-from tollbench.cli.comparing import machine_line, raw_path
+from tollbench.cli.comparing import machine_line, raw_path, worse
 from tollbench.cli.console import progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.places import ROOT
@@ -102,9 +102,7 @@ def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | N
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         stack.enter_context(machine_taken(interrupt, wait=wait))
-        programs = built(request.operations)
-        if interrupt.requested:
-            raise TollError("interrupted while building", "start again when it suits", Exit.INTERRUPTED)
+        programs = built(request.operations, interrupt)
         plan = TrialPlan(
             tuple(programs), request.slowdowns, request.equal, request.budget_s, request.trials, settings
         )
@@ -126,6 +124,16 @@ def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | N
     return found, keeping.error or (no_room(found.no_room) if found.no_room else None)
 
 
+def told(request: TrustRequest, *, wait: bool, as_json: bool, as_markdown: bool) -> Exit:
+    """All of it; the exit code. Raises TollError as `measured` does, and where a disk was full meanwhile."""
+    found, error = measured(request, wait=wait)
+    show(found, as_json=as_json, as_markdown=as_markdown)
+    code = exit_code(found, equal=request.equal > 0)
+    if error is not None:
+        raise TollError(error.what, error.next_step, worse(code, error.code))
+    return code
+
+
 def show(found: Trust, *, as_json: bool, as_markdown: bool) -> None:
     """Prints what was found."""
     if as_json:
@@ -141,12 +149,13 @@ def exit_code(found: Trust, *, equal: bool = True) -> Exit:
 
     3 where what was asked for gave no verdict at all: of `equal` sides, or with --equal 0 of slowed ones.
     """
+    if found.false_alarms.low > 1.0 - found.level:
+        return Exit.REGRESSION_OR_FAILED_CHECK  # known, whatever ended it
     if found.interrupted:
         return Exit.INTERRUPTED
     if not (found.false_alarms.trials if equal else any(line.slower.trials for line in found.lines)):
         return Exit.INCONCLUSIVE
-    alarming = found.false_alarms.low > 1.0 - found.level
-    return Exit.REGRESSION_OR_FAILED_CHECK if alarming else Exit.FINE
+    return Exit.FINE
 
 
 def _prove(
@@ -170,8 +179,9 @@ def _prove(
         return prove(plan, subject_of, keep=keeping, on_trial=tell)
 
 
-def built(patterns: Sequence[str]) -> dict[str, Program]:
-    """The operations asked for, built; all must be there. Raises TollError."""
+def built(patterns: Sequence[str], interrupt: Interrupt | None = None) -> dict[str, Program]:
+    """The operations asked for, built; all must be there. Raises TollError, also where Ctrl-C came meanwhile,
+    which ends the compilers."""
     names = [f"{WORKLOAD}/{pattern}" for pattern in patterns]
     plan = make(
         suites.load(ROOT),
@@ -181,6 +191,8 @@ def built(patterns: Sequence[str]) -> dict[str, Program]:
         len(machine.usable_cpus()),
     )
     programs = build_plan(plan).programs
+    if interrupt is not None and interrupt.requested:
+        raise TollError("interrupted while building", "start again when it suits", Exit.INTERRUPTED)
     for program in programs:
         if program.status is not Status.OK:
             raise TollError(f"{program.contender} could not be built: {program.reason}", "toll doctor")

@@ -96,6 +96,7 @@ def tried(
     """
     rows: list[MovedRow] = []
     tables: dict[str, bool] = {}
+    lines: list[str] = []
     interrupted, no_room = False, ""
     for move in moves:
         try:
@@ -108,7 +109,9 @@ def tried(
         if interrupted:
             break  # a table that was cut short is not what its user would have met
         rows += own
-        tables[move] = any(row.differs for row in own)
+        lines.append(move)
+        if any(row.judged for row in own):  # a table that failed could not cry wolf
+            tables[move] = any(row.differs for row in own)
         try:
             keep({"move": move, "found": found.model_dump(mode="json")})
         except Interrupted:
@@ -121,7 +124,7 @@ def tried(
         no_room=no_room,
         alarming_tables=counted(sum(tables.values()), len(tables)),
         lines=tuple(
-            _line(move, [row for row in rows if move in (EVERY, row.move)]) for move in (*tables, EVERY)
+            _line(move, [row for row in rows if move in (EVERY, row.move)]) for move in (*lines, EVERY)
         ),
         rows=tuple(rows),
     )

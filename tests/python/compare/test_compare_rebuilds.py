@@ -20,7 +20,7 @@ from tollbench.cli import machine_use, places, rebuilding
 from tollbench.cli.rebuilding import exit_code
 from tollbench.compare import Comparisons, ComparisonSettings, compare
 from tollbench.compare.rebuilds import EVERY, Rebuilds, RebuildTerms, tried
-from tollbench.compare.subject import Standing
+from tollbench.compare.subject import Standing, Unusable
 from tollbench.errors import Exit
 from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
 from tollbench.report.comparisons import rebuild_tables
@@ -161,6 +161,31 @@ def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
 
 
 BUILD = ("--build", "gcc -O1 -c bench.c && gcc bench.o -o bench", "--program", "./bench")
+
+
+def test_programs_have_the_words_and_the_folder_that_they_were_named_with(
+    toll: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without its words this program would do another work, and without its files fail."""
+    source = (tmp_path / "bench.c").read_text()
+    reads = 'int main(int n, char **v) { if (n != 3 || *v[2] != \'9\' || !fopen("bench.c", "r")) return 7;'
+    (tmp_path / "bench.c").write_text("#include <stdio.h>\n" + source.replace("int main(void) {", reads))
+    identity = ["-c", "user.name=A", "-c", "user.email=a@b.example"]
+    subprocess.run(["git", *identity, "commit", "-qam", "two"], cwd=tmp_path, check=True)
+    words = ("--measure-all", "--trial-budget", "1s", "--budget", "0.1s", "--json")
+    assert toll(*BUILD[:-1], "./bench --size 9", *words) in (0, 1, 3)
+    found = json.loads(capsys.readouterr().out)
+    assert [row["found"]["reason"] for row in found["rows"] if row["found"]["verdict"] == "failed"] == []
+    assert found["program"] == "./bench --size 9"
+
+
+def test_a_table_that_failed_could_not_cry_wolf() -> None:
+    failed = compare(Unusable(("a", "b"), "it cannot be linked"), ComparisonSettings())
+    tables = {"nops": table(0.05), "dead": table(0.05), **dict.fromkeys(("red", "blue", "order"), failed)}
+    found = counted(tables)
+    assert (found.alarming_tables.count, found.alarming_tables.trials) == (2, 2)
+    assert exit_code(found) is Exit.REGRESSION_OR_FAILED_CHECK
+    assert exit_code(found.model_copy(update={"interrupted": True})) is Exit.REGRESSION_OR_FAILED_CHECK
 
 
 def test_edits_of_a_real_build_are_proved_to_change_nothing(

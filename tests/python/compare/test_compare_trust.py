@@ -177,7 +177,7 @@ def test_a_full_place_for_programs_is_no_interrupt_of_somebodys(
             subject.interrupt_after, subject.ended_by = 1, NoRoom("/tmp, where programs run, is full")
         return subject
 
-    monkeypatch.setattr(trusting, "built", lambda _names: {"add": None})
+    monkeypatch.setattr(trusting, "built", lambda *_: {"add": None})
     monkeypatch.setattr(trusting, "sides", third_finds_no_room)
     monkeypatch.setattr(trusting, "prove", functools.partial(prove, clock=sides.clock))
     assert toll("--budget", "1h") == 2
@@ -197,7 +197,7 @@ def test_a_disk_that_takes_no_more_costs_no_trial(
             raise TollError("cannot write it: No space left on device", "make room there", Exit.INCONCLUSIVE)
 
     monkeypatch.setattr(RawFile, "__call__", full)
-    monkeypatch.setattr(trusting, "built", lambda _names: dict.fromkeys(OPERATIONS))
+    monkeypatch.setattr(trusting, "built", lambda *_: dict.fromkeys(OPERATIONS))
     monkeypatch.setattr(trusting, "sides", lambda _program, slowdown, *_, **__: sides("add", slowdown))
     monkeypatch.setattr(trusting, "prove", functools.partial(prove, clock=sides.clock))
     assert toll("--json", "--budget", "1h") == 3
