@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tollbench.compare import Comparison, Subject, Verdict, WrittenSide
@@ -83,8 +84,9 @@ class Search(CommitSearch):
         except Undecided as told:
             return self._undecided(bisection, str(told), SearchEnd.UNDECIDED)
         except Interrupted as ended:
-            why = lacking_room(ended) or "interrupted"
-            return self._undecided(bisection, why, SearchEnd.INTERRUPTED)
+            full = lacking_room(ended)
+            known = self._undecided(bisection, full or "interrupted", SearchEnd.INTERRUPTED)
+            return replace(known, no_room=full)
 
     # What an earlier start saw.
 

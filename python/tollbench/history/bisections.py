@@ -113,4 +113,5 @@ class BisectionOutcome:
     why: tuple[str, ...] = ()  # of each that was found: a command that explains it
     ends: tuple[Commit, Commit] | None = None  # GOOD and BAD
     part: bool = False  # they are those of a part of the row
+    no_room: str = ""  # of an interrupted one: which disk was full, where that is what ended it
     searches: tuple[BisectionOutcome, ...] = ()  # --all by time: in parts of the row, whose order they have

@@ -215,9 +215,9 @@ class CommitSearch:
             )
         return place
 
-    def stopped(self, end: SearchEnd, reason: str) -> BisectionOutcome:
+    def stopped(self, end: SearchEnd, reason: str, no_room: str = "") -> BisectionOutcome:
         """What is known where something ended it from outside; --resume goes on."""
-        return replace(self._outcome(end, reason=reason), goes_on=True)
+        return replace(self._outcome(end, reason=reason), goes_on=True, no_room=no_room)
 
     # Two commits against each other.
 

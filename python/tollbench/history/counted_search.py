@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -70,7 +71,10 @@ class CountedSearch(CommitSearch):
         except Undecided as told:
             return self._ended(SearchEnd.UNDECIDED, found, left, str(told))
         except Interrupted as ended:
-            return self._ended(SearchEnd.INTERRUPTED, found, left, lacking_room(ended) or "interrupted")
+            full = lacking_room(ended)
+            return replace(
+                self._ended(SearchEnd.INTERRUPTED, found, left, full or "interrupted"), no_room=full
+            )
         large = self._large(found)
         if not large:
             return self._ended(SearchEnd.UNDECIDED, [], [], self._told_of_many(found))

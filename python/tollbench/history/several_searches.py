@@ -284,6 +284,7 @@ class SeveralSearches:
             notes=max((one.notes for one in self._all), key=len),
             path=tuple(step for one in self._all for step in one.path),
             goes_on=any(one.goes_on for one in ended),
+            no_room=next((one.no_room for one in self._all if one.no_room), ""),
             places=self._places,
             searches=() if alone else tuple(ended),
         )
@@ -317,8 +318,9 @@ def _ends(outcome: BisectionOutcome) -> tuple[Commit, Commit]:
     return outcome.ends
 
 
-def _ended_by(error: Interrupted | LaunchFailed | TollError) -> tuple[SearchEnd, str]:
-    """How a part ended, and why it stays open."""
+def _ended_by(error: Interrupted | LaunchFailed | TollError) -> tuple[SearchEnd, str, str]:
+    """How a part ended, why it stays open, and which disk was full, where that is why."""
     if isinstance(error, Interrupted):
-        return SearchEnd.INTERRUPTED, lacking_room(error) or "interrupted"
-    return SearchEnd.UNDECIDED, error.what if isinstance(error, TollError) else error.reason
+        full = lacking_room(error)
+        return SearchEnd.INTERRUPTED, full or "interrupted", full
+    return SearchEnd.UNDECIDED, error.what if isinstance(error, TollError) else error.reason, ""

@@ -24,7 +24,7 @@ from tollbench.history.commit_range import Commit, commit_range
 from tollbench.history.commit_search import SearchSettings
 from tollbench.history.same_code import SameCode
 from tollbench.history.tree_builds import TreeBuilds
-from tollbench.launching.failure import Interrupted, LaunchFailed
+from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom
 from tollbench.report import bisection_lines
 from tollbench.stats.bisection import Bisection, ItemRun
 
@@ -403,6 +403,18 @@ def test_an_interrupt_tells_what_is_known(tmp_path: Path) -> None:
     found = search_in(project, tmp_path, keep=keep).run()
     assert found.end is SearchEnd.INTERRUPTED
     assert sum(item.probability or 0.0 for item in found.printed.found) >= 0.95
+
+
+def test_a_full_place_for_programs_is_named(tmp_path: Path) -> None:
+    project = history(tmp_path / "project", {17: {"sum": 10_400}})
+    full = "/tmp, where programs run, is full"
+
+    def keep(record: Mapping[str, Any]) -> None:
+        if "step" in record:
+            raise NoRoom(full)
+
+    found = search_in(project, tmp_path, keep=keep).run()
+    assert (found.end, found.no_room, found.reason) == (SearchEnd.INTERRUPTED, full, full)
 
 
 def test_an_interrupt_before_anything_is_known(tmp_path: Path) -> None:
