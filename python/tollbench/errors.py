@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from enum import IntEnum
 
 # What a disk or a folder may answer to a writer, and what helps.
@@ -35,6 +36,11 @@ class TollError(Exception):
         self.what = what
         self.next_step = next_step
         self.code = code
+
+
+def joined(errors: Sequence[TollError]) -> TollError:
+    """One error of several: what all say happened, and what helps with the first, whose code it has."""
+    return TollError("; ".join(error.what for error in errors), errors[0].next_step, errors[0].code)
 
 
 def no_room(reason: str) -> TollError:

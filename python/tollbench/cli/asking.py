@@ -60,15 +60,15 @@ def precision(text: str) -> float:
 
 def text_file(path: str) -> str:
     """The absolute path of a file that --input names. Raises TollError where there is nothing to read."""
-    file = Path(path).expanduser().absolute()
     try:
+        file = Path(path).expanduser().absolute()
         str(file).encode()
         kind = file.stat().st_mode
         if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # opening a pipe would wait for a writer
             raise TollError(f"{path!r} is not a file", "name a text file: --input FILE")
         with file.open("rb") as text:
             begins = text.read(1)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # the last: the home of a user who does not exist
         why = getattr(error, "strerror", None) or str(error)
         raise TollError(f"cannot read {path!r}: {why}", "name a text file: --input FILE") from None
     if not begins:

@@ -114,7 +114,5 @@ def command(
         sandbox=comparing.sandbox_asked(sandbox, sandbox_show, (), folder),
     )
     outcome, error = searching.searched(request, wait=wait)
-    searching.show(outcome, pages, as_json=as_json)
-    if error is not None:
-        raise error
+    searching.show(outcome, pages, as_json=as_json, error=error)
     raise typer.Exit(searching.exit_code(outcome))

@@ -17,7 +17,7 @@ import tollbench
 from tollbench.catalog import machine
 from tollbench.cli.asking import seconds as length_of_time
 from tollbench.cli.comparing_sides import ComparisonRequest, check_all_pairs, check_around, subject_for
-from tollbench.cli.console import progress, say, tell_json
+from tollbench.cli.console import progress, say, tell_json, telling_what_is_kept
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import files_of_sides
 from tollbench.cli.places import in_runs, make_folder
@@ -35,7 +35,8 @@ from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.subject import ALL_OF_THEM, LookAtCode, NameShare, Unusable
-from tollbench.errors import Exit, TollError, no_room
+from tollbench.errors import Exit, TollError, joined, no_room
+from tollbench.home import COMMAND
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.interrupt import Interrupt
@@ -74,7 +75,7 @@ def count_request(
     count: str, by: CountBy, fail_on: Sequence[str] | None, **asked: Any
 ) -> CountRequest | None:
     """As `counting.count_request`, which is imported only where something is to be counted."""
-    if not (count or fail_on or any(asked.values())):
+    if not (count or fail_on or any(value for name, value in asked.items() if name != "force")):
         if by is not CountBy.AUTO:
             raise TollError(f"--count-by {by}: nothing is counted", "add --count instructions")
         return None
@@ -126,9 +127,12 @@ def measured_and_shown(
     """All of it; the exit code. Raises TollError as `check_places`, `measured` and `show` do."""
     check_places(request, files.values())
     found, error = measured(request, wait=wait)
-    show(found, files, as_json=as_json, error=error)
-    if request.share.count > 1 and not (found.comparisons or found.lacking or found.interrupted):
-        say(f"note: of {request.share.count} parts this one has no benchmark: there are fewer than parts")
+    again = f"{COMMAND} report {shlex.quote(found.raw)}"
+    with telling_what_is_kept(again, worse(exit_code(found), Exit.INTERRUPTED)):
+        show(found, files, as_json=as_json, error=error)
+    if request.share.count > 1 and not (found.comparisons or found.interrupted):
+        if not found.lacking:
+            say(f"note: of {request.share.count} parts this one has no benchmark: there are fewer than parts")
         return Exit.FINE
     return exit_code(found)
 
@@ -286,6 +290,10 @@ def _measure(
         return confirm(found, subject, settings, clock=clock, keep=keep, on_step=step, meanwhile=meanwhile)
 
 
+# What helps a verb without --raw.
+IN_RUNS = "make room there, or start toll in a folder that you may write to: its runs/ takes every launch"
+
+
 def raw_path(asked: Path | None, verb: str) -> Path:
     """Where launches are kept: what was asked for, else a new file in runs/."""
     return asked or in_runs(f"{verb}-{datetime.now().astimezone().strftime('%Y-%m-%d-%H%M%S-%f')}.jsonl")
@@ -350,11 +358,11 @@ def show(
             except TollError as refused:
                 errors.append(refused)
     if errors:
-        told = "; ".join(error.what for error in errors)
-        raise TollError(told, errors[0].next_step, _worse(exit_code(found), errors[0].code))
+        whole = joined(errors)
+        raise TollError(whole.what, whole.next_step, worse(exit_code(found), whole.code))
 
 
-def _worse(verdicts: Exit, error: Exit) -> Exit:
+def worse(verdicts: Exit, error: Exit) -> Exit:
     """A regression that is known stays one: a gate lets 3 pass."""
     return verdicts if verdicts is Exit.REGRESSION_OR_FAILED_CHECK else error
 

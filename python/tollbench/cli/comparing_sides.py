@@ -95,6 +95,16 @@ def subject_for(
             "--build and --program belong together",
             "for example: toll compare --build 'make bench' --program ./bench main HEAD",
         )
+    if request.build and (request.environments or request.values):
+        raise TollError(
+            f"{'--env' if request.environments else '--set'} goes without --build, which makes the sides",
+            "leave out one of the two, or let --build name a compiler and flags",
+        )
+    if request.only_counted and (request.why or request.confirm):
+        raise TollError(
+            f"{'--why' if request.why else '--confirm'} is about times, and nothing is timed",
+            "leave out one of the two; toll why explains without times",
+        )
     if request.layouts and not request.build:
         raise TollError(
             "--layouts needs --build and --program: a program can only be linked again while it is built",
@@ -117,6 +127,10 @@ def subject_for(
         )
         return contenders, None  # two contenders are no two versions of one code
     elif request.values:
+        if len(environments) > 1:
+            raise TollError(
+                "--set does not go with several --env", "leave out --set, or name one environment"
+            )
         raise TollError(
             "--set chooses the parameters of contenders of the catalogue",
             "for example: toll compare tasks/skynet/std_thread tasks/skynet/pthread --set tasks=1000",
@@ -137,8 +151,9 @@ def subject_for(
     if request.is_one_side:
         written *= 2
     subject, look_at_code = subject_of_written(written, request.kind, options)
-    if request.is_one_side and request.counts is not None and request.counts.baseline is not None:
-        subject.labels = (f"baseline {request.counts.baseline}", subject.labels[0])
+    if request.is_one_side and request.counts is not None:
+        against = request.counts.baseline
+        subject.labels = (f"baseline {against}" if against is not None else "itself", subject.labels[0])
     return subject, look_at_code
 
 
@@ -256,7 +271,7 @@ def _built(
     from tollbench.compare import revisions
 
     here = Path.cwd()
-    wanted = revisions.revisions(here, request.sides)
+    wanted = revisions.revisions(here, request.sides, fewest=1 if request.is_one_side else 2)
     if revisions.changed(here):
         say("note: changes in this checkout that are not committed are in none of the revisions")
     scratch = stack.enter_context(scratch_folder())

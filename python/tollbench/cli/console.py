@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tollbench.errors import Exit, TollError
 from tollbench.text import clean, escaped, visible
 
 # Where there is no terminal to redraw: a line after so many seconds, then each time that six times as long
@@ -24,6 +25,19 @@ PLAIN_TIMES = 6.0
 PLAIN_EVERY_S = 120.0
 
 _said_lines = 0
+
+
+@contextmanager
+def telling_what_is_kept(again: str, code: Exit = Exit.INTERRUPTED) -> Iterator[None]:
+    """Who interrupts once nothing more is measured is told where all of it is, and not to start again.
+
+    Raises TollError with that `code`; `again` is the command that shows it.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        by = f" by {interrupt.args[0]}" if interrupt.args else ""
+        raise TollError(f"interrupted{by}; all that was measured is kept", again, code) from None
 
 
 def say(text: str) -> None:

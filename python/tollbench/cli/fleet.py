@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tollbench.cli.given import given
 from tollbench.cli.run import Profile
 
 EXAMPLE = "toll fleet run latency/wakeup --profile quick --hosts lab.toml"
@@ -76,8 +77,13 @@ Folder = Annotated[
 ]
 
 
+# Parameters that say something to a run that is gone on with: the folder has all others.
+_RESUMING = frozenset({"resume", "wheel", "as_json"})
+
+
 @app.command("run", epilog=f"Example: {EXAMPLE}")
 def run(
+    context: typer.Context,
     selection: Annotated[
         list[str] | None, typer.Argument(help="As toll run has it: topic, topic/workload, '*'.")
     ] = None,
@@ -110,10 +116,10 @@ def run(
     """
     from tollbench.cli import fleet_asking, fleet_running
 
-    words = fleet_asking.run_words(selection, profile, values, envs, budget, precision)
     if resume:
-        fleet_asking.refuse_new_plan(resume, selection, values, envs, budget, precision, hosts, slurm, output)
+        fleet_asking.refuse_new_plan(resume, "run", given(context, besides=_RESUMING))
         raise typer.Exit(fleet_running.resumed(resume, wheel, as_json=as_json))
+    words = fleet_asking.run_words(selection, profile, values, envs, budget, precision)
     asked = fleet_asking.FleetAsked(
         kind="run", words=words, hosts=fleet_asking.hosts(hosts, slurm, python, toll),
         ssh_config=ssh_config, limit=limit, wait=wait, setup=setup, output=output,
@@ -125,6 +131,7 @@ def run(
     "compare", epilog="Example: toll fleet compare --build make --program ./bench main HEAD --hosts lab.toml"
 )
 def compare(
+    context: typer.Context,
     revisions: Annotated[
         list[str] | None, typer.Argument(metavar="A B [C ...]", help="git revisions of where you stand.")
     ] = None,
@@ -170,7 +177,7 @@ def compare(
     from tollbench.cli import fleet_asking, fleet_running
 
     if resume:
-        fleet_asking.refuse_new_plan(resume, revisions, build, program, pattern, spread, hosts, slurm, output)
+        fleet_asking.refuse_new_plan(resume, "compare", given(context, besides=_RESUMING))
         raise typer.Exit(fleet_running.resumed(resume, wheel, as_json=as_json))
     words, commits = fleet_asking.compare_words(
         revisions, build, program, {"--budget": budget, "--total-budget": total}, threshold, pattern, kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 from tollbench.cli.asking import Wishes, seconds, settings_of
 from tollbench.cli.asking import precision as share
+from tollbench.cli.comparing import check_pattern
 from tollbench.cli.places import ROOT, in_runs, make_folder
+from tollbench.compare import ComparisonSettings
+from tollbench.compare.adapters import check_kind
 from tollbench.errors import TollError
 from tollbench.fleet import hosts as fleet_hosts
 from tollbench.fleet.commits import resolved
@@ -91,7 +95,9 @@ def run_words(
     from tollbench.catalog import environments, suites
     from tollbench.plan import Selection, make
 
-    wanted = Selection.parse(list(selection or ()), list(values or ()), list(envs or ()))
+    named = [name for several in envs or () for name in several.split(",")]
+    local = [name for name in named if name != environments.COMPILERS]  # each host has compilers of its own
+    wanted = Selection.parse(list(selection or ()), list(values or ()), local)
     wishes = Wishes(
         str(profile), seconds(budget) if budget else None, share(precision) if precision else None, None
     )
@@ -124,10 +130,10 @@ def compare_words(
         raise TollError(
             "a comparison has two revisions or more", "name them: toll fleet compare ... main HEAD"
         )
-    if not 0 < threshold < 10:
-        raise TollError(f"--threshold {threshold:g} is no share", "write for example 0.01 for 1 %")
-    for option, said in budgets.items():
-        _seconds(option, said)
+    check_pattern(pattern)
+    check_kind(kind)
+    lengths = [_seconds(option, said) for option, said in budgets.items()]
+    ComparisonSettings(threshold=threshold, budget_s=min(lengths, default=1.0)).check()
     commits = resolved(Path.cwd(), revisions or ())
     options = [*budgets.items(), ("--threshold", str(threshold)), ("--kind", kind)]
     options += [("--filter", pattern)] if pattern else []
@@ -138,10 +144,11 @@ def compare_words(
     return words, commits
 
 
-def refuse_new_plan(resume: str, *given: object) -> None:
+def refuse_new_plan(resume: str, verb: str, given: Sequence[str]) -> None:
     """Raises TollError where --resume comes with what its folder has already."""
-    if any(given):
+    if given:
         raise TollError(
-            "--resume goes on with the plan and the hosts of its folder and takes no new ones",
-            f"leave the rest out: toll fleet run --resume {resume}",
+            "--resume goes on with the plan and the hosts of its folder and takes no new ones:"
+            f" {', '.join(given)}",
+            f"leave the rest out: toll fleet {verb} --resume {shlex.quote(resume)}",
         )

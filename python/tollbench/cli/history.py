@@ -18,6 +18,7 @@ from tollbench.cli.compare import (
     SandboxShow,
     Wait,
 )
+from tollbench.cli.given import given
 from tollbench.cli.named_files import Force, any_path, file_path
 from tollbench.compare.adapters import AUTO
 
@@ -67,7 +68,14 @@ Feed = Annotated[
 ]
 
 
+# Parameters that say something to --runs.
+_OF_RUNS = frozenset(
+    {"commits", "runs", "pattern", "threshold", "as_json", "html", "markdown", "feed", "force"}
+)
+
+
 def command(
+    context: typer.Context,
     commits: Range = None,
     runs: Runs = False,
     build: Build = "",
@@ -110,9 +118,8 @@ def command(
 
     outputs = keeping_history.outputs(html, markdown, feed, force=force)
     if runs:
-        given: dict[str, object] = {"--build": build, "--program": program, "--last": last, "--tags": tags}
-        given |= {"--merged": merged, "--reference": reference, "--into": into, "--read": read}
-        found = keeping_history.of_runs(commits or [], given, outputs, threshold=threshold, pattern=pattern)
+        others = given(context, besides=_OF_RUNS)
+        found = keeping_history.of_runs(commits or [], others, outputs, threshold=threshold, pattern=pattern)
         keeping_history.show(found, outputs, as_json=as_json)
         raise typer.Exit(keeping_history.exit_code(found))
     request = keeping_history.HistoryRequest(
@@ -136,7 +143,5 @@ def command(
         sandbox=comparing.sandbox_asked(sandbox, sandbox_show, (), folder),
     )
     found, error = keeping_history.kept(request, outputs, wait=wait)
-    keeping_history.show(found, outputs, as_json=as_json)
-    if error is not None:
-        raise error
+    keeping_history.show(found, outputs, as_json=as_json, error=error)
     raise typer.Exit(keeping_history.exit_code(found))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import tollbench
 from tollbench.catalog import machine
 from tollbench.cli import places
-from tollbench.cli.comparing import check_pattern, machine_line, raw_path, seconds
+from tollbench.cli.comparing import IN_RUNS, check_pattern, machine_line, raw_path, seconds
 from tollbench.cli.console import progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.submodule_notes import note_submodules
@@ -27,7 +27,7 @@ from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.readings import Reading
 from tollbench.compare.revisions import RevisionBuild, changed
 from tollbench.compare.sides import WrittenSide
-from tollbench.errors import Exit, TollError, no_room
+from tollbench.errors import Exit, TollError, joined, no_room
 from tollbench.history.build_file import build_commands
 from tollbench.history.choosing_commits import order_of_measuring
 from tollbench.history.commit_range import (
@@ -176,7 +176,7 @@ def kept(
 
 def of_runs(
     names: Sequence[str],
-    given: Mapping[str, object],
+    others: Sequence[str],
     files: Mapping[str, Output],
     *,
     threshold: float,
@@ -184,14 +184,14 @@ def of_runs(
 ) -> Histories:
     """Run files as a history, in order of their dates; nothing is measured.
 
-    `given` are options that go with commits alone. Raises TollError for what makes no sense.
+    `others` are options that were given and go with commits alone. Raises TollError for what makes no sense.
     """
     from tollbench.analysis.several import in_time
     from tollbench.fleet.fleet_results import host_of
     from tollbench.history.run_history import LEVEL, read_runs
 
-    if wrong := next((option for option, value in given.items() if value), None):
-        raise TollError(f"{wrong} is of commits, and --runs shows run files", "leave out one of the two")
+    if others:
+        raise TollError(f"{others[0]} is of commits, and --runs shows run files", "leave out one of the two")
     check_pattern(pattern)
     ComparisonSettings(threshold=threshold).check()
     paths = list(dict.fromkeys(places.run_path(name).resolve() for name in names))
@@ -332,9 +332,11 @@ def _measured(
             return kept
 
         written, digest = built(reference)
-        raw = stack.enter_context(RawFile(raw_path(None, "history"), _header(request, reference, digest)))
+        header = _header(request, reference, digest)
+        raw = stack.enter_context(RawFile(raw_path(None, "history"), header, IN_RUNS))
         keeping = Keeping(raw)
-        session = stack.enter_context(RawFile(_session_path(folder), _header(request, reference, digest)))
+        elsewhere = "keep the history in another folder: --into FOLDER"
+        session = stack.enter_context(RawFile(_session_path(folder), header, elsewhere))
         say(f"every launch goes to {raw.path}; Ctrl-C stops and reports")
         with progress("measuring") as bar:
 
@@ -525,19 +527,31 @@ def _header(request: HistoryRequest, reference: Commit, digest: str) -> dict[str
     }
 
 
-def show(found: Histories, files: Mapping[str, Output], *, as_json: bool) -> None:
-    """Writes the files, and prints the summary or the JSON."""
+def show(
+    found: Histories, files: Mapping[str, Output], *, as_json: bool, error: TollError | None = None
+) -> None:
+    """Prints the summary or the JSON, and writes the files.
+
+    Raises TollError at the end, with `error` and with every file that could not be written.
+    """
     own, page = _places(files)
     renderers = _RENDERERS | {"feed": lambda found: history_feed.render(found, own, page)}
-    for form, output in files.items():
-        output.write(
-            renderers[form](found), "the history is kept: the same command with --budget 0s shows it"
-        )
-    if as_json:
-        tell_json(found.model_dump_json(indent=None))
-        return
-    for line in history_terminal.lines(found):
-        tell(line)
+    errors = [error] if error is not None else []
+    try:
+        if as_json:
+            tell_json(found.model_dump_json(indent=None))
+        else:
+            for line in history_terminal.lines(found):
+                tell(line)
+    finally:
+        for form, output in files.items():
+            try:
+                again = "the history is kept: the same command with --budget 0s shows it"
+                output.write(renderers[form](found), again)
+            except TollError as refused:
+                errors.append(refused)
+    if errors:
+        raise joined(errors)
 
 
 def _places(files: Mapping[str, Output]) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -290,7 +291,8 @@ def serve(
 
     with server(place, port) as listening:
         tell(f"open {listening.address} (Ctrl-C ends it)")
-        listening.serve_forever()
+        with suppress(KeyboardInterrupt):  # which is how it ends
+            listening.serve_forever()
 
 
 def _named_runs(names: Sequence[str], host: str | None) -> dict[Path, str]:
@@ -302,7 +304,9 @@ def _named_runs(names: Sequence[str], host: str | None) -> dict[Path, str]:
         if not is_fleet(Path(name)):
             path = run_path(name)
             found[path] = host_of(path) if host is None else host
-        elif host:
+        elif host == "":
+            found |= dict.fromkeys(runs_of_fleet(Path(name)), "")
+        elif host is not None:
             raise TollError(f"--host names one machine, and {name} is a fleet", "leave --host out")
         else:
             found |= runs_of_fleet(Path(name))

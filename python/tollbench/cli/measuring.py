@@ -7,7 +7,7 @@ import shlex
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -16,11 +16,12 @@ from typing import Literal, Self
 import tollbench
 from tollbench import building, measure, numbers
 from tollbench.analysis.results import Results
+from tollbench.analysis.stated import stated
 from tollbench.catalog import environments, machine, packages, suites
 from tollbench.cli import forecasts, report
 from tollbench.cli.asking import Wishes, settings_of, with_time_to_read
 from tollbench.cli.builds import build_plan, only_planned
-from tollbench.cli.console import Progress, progress, say, tell_json
+from tollbench.cli.console import Progress, progress, say, tell_json, telling_what_is_kept
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import file_path, files_of_run
 from tollbench.cli.places import ROOT, build_folder, in_runs, make_folder, run_path, shown_path
@@ -29,7 +30,7 @@ from tollbench.home import COMMAND
 from tollbench.measure import Interrupt, events
 from tollbench.plan import PROFILES, Plan, Selection, by_name, make
 from tollbench.store import RunFile, RunHeader, now_utc
-from tollbench.text import as_text
+from tollbench.text import as_text, shown
 from tollbench.words import HOST, Environment, Program, Status, Workload
 from tollbench.writing import Output, check_outputs
 from tollbench.writing.marks import OF_RUN, RUN_FILE
@@ -74,6 +75,10 @@ def _stored_plan(path: Path) -> Plan:
         return measure.plan_of(run_file, suites.load(ROOT), known)
 
 
+# What no machine changes: launches of two of these would be one row.
+_NEVER_ANOTHER = ("cpu", "architecture", "cpus", "usable_cpus")
+
+
 class Session:
     """The stages of one run; each is called once, in order."""
 
@@ -110,7 +115,8 @@ class Session:
             if interrupt.requested:  # it came as the machine was got
                 raise TollError("interrupted", "start again when it suits", Exit.INTERRUPTED)
         if self._resume:  # the run that was waited for may have gone on with this very file
-            RunFile.resume(self.path).close()  # a complete run says so before minutes are spent on building
+            with closing(RunFile.resume(self.path)) as run_file:  # a refusal comes before the build
+                what_is_another(run_file)
             self.plan = _stored_plan(self.path)
 
     def prepare(self, *, install: bool) -> None:
@@ -131,6 +137,8 @@ class Session:
         self.run_file = (
             RunFile.resume(self.path) if self._resume else RunFile.create(self.path, self._header())
         )
+        if self._resume and (another := what_is_another(self.run_file)):
+            self.run_file.set_meanwhile([*self.run_file.header().meanwhile, *another])
         say(f"measuring {len(self.plan.cases)} cases into {shown_path(self.path)}; Ctrl-C stops and reports")
         if not self._resume and (told := _short_of_time(self.plan)):
             say(told)
@@ -190,15 +198,9 @@ class Session:
     @contextmanager
     def _telling_what_is_kept(self) -> Iterator[None]:
         """Who interrupts once nothing more is measured is told where all of it is, and not to start again."""
-        try:
+        verb = "run --resume" if self.stopped_by == "interrupt" else "report"
+        with telling_what_is_kept(f"{COMMAND} {verb} {shlex.quote(shown_path(self.path))}"):
             yield
-        except KeyboardInterrupt as interrupt:
-            by = f" by {interrupt.args[0]}" if interrupt.args else ""
-            verb = "run --resume" if self.stopped_by == "interrupt" else "report"
-            again = f"{COMMAND} {verb} {shlex.quote(shown_path(self.path))}"
-            raise TollError(
-                f"interrupted{by}; all that was measured is kept", again, Exit.INTERRUPTED
-            ) from None
 
     def _show(self, *, html: bool, form: Shown) -> Exit:
         results = report.analyse(self.path)
@@ -322,6 +324,28 @@ def _new_path(output: str) -> Path:
 
 def _canary(folder: Path, enter: tuple[str, ...]) -> Program:
     return Program("toll/canary", "canary", HOST.name, (*enter, *building.canary(folder)))
+
+
+def what_is_another(run_file: RunFile) -> list[str]:
+    """What has changed about machine and toll since the run began, as sentences for its file.
+
+    Raises TollError on another processor, or with other CPUs: launches of both would be one row.
+    """
+    header = run_file.header()
+    then, now = stated(header.machine), stated(machine.describe(ask_compilers=False))
+    changed = [name for name in then if name in now and then[name] != now[name]]
+    if moved := next((name for name in changed if name in _NEVER_ANOTHER), None):
+        raise TollError(
+            f"{shown_path(run_file.path)} was begun on another machine: {moved.replace('_', ' ')} was"
+            f" {shown(str(then[moved]))} and is {now[moved]} here",
+            "go on with it there, or as it was begun (taskset, a container's CPUs), or start a new run",
+        )
+    told = [
+        f"When it was gone on with, the machine's {name.replace('_', ' ')} was another." for name in changed
+    ]
+    if header.toll_version != tollbench.__version__:
+        told.append(f"It was gone on with by toll {tollbench.__version__}.")
+    return [sentence for sentence in told if sentence not in header.meanwhile]
 
 
 def _told(event: events.LaunchDone) -> str:

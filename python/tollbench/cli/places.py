@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from tollbench import home
@@ -64,21 +65,22 @@ def run_path(name: str) -> Path:
     """
     if (found := found_run(name)) is not None:
         return found
-    if Path(name).is_dir():
-        raise TollError(f"{name} is a folder, not a run file", f"name a file in it: {name}/NAME.toll")
+    with suppress(OSError):  # of a name that is too long
+        if Path(name).is_dir():
+            raise TollError(f"{name} is a folder, not a run file", f"name a file in it: {name}/NAME.toll")
     raise TollError(f"there is no run file {name}", _offer(name))
 
 
 def found_run(name: str) -> Path | None:
     """The same, None where there is none."""
     candidates = (folder / f"{name}{end}" for folder in (Path(), RUNS) for end in ("", ".toll", ".jsonl"))
-    return next(filter(Path.is_file, candidates), None)
+    return next(filter(os.path.isfile, candidates), None)  # of a name too long Path.is_file raises OSError
 
 
 def _offer(name: str) -> str:
     from tollbench.catalog.toml_files import nearest
 
-    there = sorted(RUNS.glob("*.toll"), key=lambda path: path.stat().st_mtime, reverse=True)
+    there = sorted(filter(os.path.isfile, RUNS.glob("*.toll")), key=os.path.getmtime, reverse=True)
     if not there:
         return f"measure one: {COMMAND} run"
     close = nearest(Path(name).stem, [path.stem for path in there], 1)

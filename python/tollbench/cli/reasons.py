@@ -19,7 +19,7 @@ from tollbench.compare.explanations import Explanation, Explanations
 from tollbench.compare.source_diffs import FileHunk
 from tollbench.compare.subject import LookAtCode, Standing, Two
 from tollbench.compare.twos import every_two, sides_compared, standings_of, twos_of
-from tollbench.errors import Exit, TollError, no_room
+from tollbench.errors import Exit, TollError, joined, no_room
 from tollbench.launching.failure import Interrupted, LaunchFailed, NoRoom, lacking_room
 from tollbench.launching.sandbox import sandboxed
 from tollbench.measure import Interrupt, SystemClock
@@ -122,9 +122,14 @@ def _proved(subject: Subject, name: str, two: Two, standing: Standing) -> Explan
     )
 
 
-def show(found: Explanations, files: Mapping[str, Output], *, as_json: bool) -> None:
-    """Prints what was found and writes the files that were asked for. Raises TollError at the end."""
-    errors = []
+def show(
+    found: Explanations, files: Mapping[str, Output], *, as_json: bool, error: TollError | None = None
+) -> None:
+    """Prints what was found and writes the files that were asked for.
+
+    Raises TollError at the end, with `error` and with every file that could not be written.
+    """
+    errors = [error] if error is not None else []
     try:
         if as_json:
             tell_json(found.model_dump_json(indent=2))
@@ -134,10 +139,10 @@ def show(found: Explanations, files: Mapping[str, Output], *, as_json: bool) -> 
         for form, output in files.items():
             try:
                 output.write(RENDERERS[form](found))
-            except TollError as error:
-                errors.append(error)
+            except TollError as refused:
+                errors.append(refused)
     if errors:
-        raise TollError("; ".join(error.what for error in errors), errors[0].next_step, errors[0].code)
+        raise joined(errors)
 
 
 def exit_code(found: Explanations) -> Exit:

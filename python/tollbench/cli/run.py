@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,6 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from tollbench.cli.console import say
+from tollbench.cli.given import given
 from tollbench.cli.named_files import Force
 from tollbench.errors import TollError
 from tollbench.home import COMMAND
@@ -38,7 +41,12 @@ Layouts = Annotated[
 ]
 
 
+# Parameters that say something to a run that is gone on with: its file has all others.
+_RESUMING = frozenset({"resume", "wait", "no_html", "full", "force", "no_install", "as_json"})
+
+
 def command(
+    context: typer.Context,
     selection: Annotated[
         list[str] | None,
         typer.Argument(
@@ -89,9 +97,7 @@ def command(
 
     form = _form(as_json=as_json, full=full)
     if resume:
-        given = (selection, values, input_file, envs, budget, output, precision, identity)
-        numbered = seed is not None or layouts is not None
-        _refuse_new_plan(resume, any(given) or numbered or profile is not Profile.QUICK)
+        _refuse_new_plan(resume, given(context, besides=_RESUMING))
         session = measuring.resumed(resume, force=force)
     else:
         wishes = asking.Wishes(
@@ -107,7 +113,7 @@ def command(
         session = measuring.planned(wanted, wishes, output, force=force)
         session.identity = asking.identity(identity) if identity else session.identity
     if not no_html:
-        session.check_page(*([Path(input_file)] if input_file else []))
+        session.check_page(*([Path(input_file).expanduser()] if input_file else []))
     if not (selection or resume):
         _say_what_is_chosen(session.left_out)
     with session:
@@ -117,11 +123,11 @@ def command(
     raise typer.Exit(session.show(html=not no_html, form=form))
 
 
-def _refuse_new_plan(resume: str, given: bool) -> None:
-    if given:
+def _refuse_new_plan(resume: str, named: Sequence[str]) -> None:
+    if named:
         raise TollError(
-            "--resume goes on with the plan of its run file and takes no new one",
-            f"leave the rest out: {COMMAND} run --resume {resume}",
+            f"--resume goes on with the plan of its run file and takes no new one: {', '.join(named)}",
+            f"leave the rest out: {COMMAND} run --resume {shlex.quote(resume)}",
         )
 
 

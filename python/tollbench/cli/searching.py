@@ -17,7 +17,7 @@ from typing import Any
 
 import tollbench
 from tollbench.catalog import machine
-from tollbench.cli.comparing import check_pattern, machine_line, raw_path
+from tollbench.cli.comparing import IN_RUNS, check_pattern, machine_line, raw_path
 from tollbench.cli.console import Progress, progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.submodule_notes import note_submodules
@@ -27,7 +27,7 @@ from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.raw_file import Keeping, RawFile
 from tollbench.compare.readings import Reading
 from tollbench.compare.revisions import RevisionBuild, changed
-from tollbench.errors import Exit, TollError, no_room
+from tollbench.errors import Exit, TollError, joined, no_room
 from tollbench.history.bisecting import Search
 from tollbench.history.bisections import BisectionOutcome, SearchEnd
 from tollbench.history.commit_range import CommitRange, commit_range, merges_in
@@ -258,7 +258,7 @@ def _with_the_machine(
                 if keeping.error is not None:  # a full disk, which ends a search like somebody's Ctrl-C
                     raise keeping.error from None
                 raise
-    return outcome, keeping.error
+    return outcome, keeping.error or (no_room(outcome.no_room) if outcome.no_room else None)
 
 
 def _kind_of_search(request: BisectRequest) -> type[Search | CountedSearch | SeveralSearches]:
@@ -272,7 +272,8 @@ def _raw_file(
 ) -> tuple[RawFile, KeptSearch]:
     """A new file, or that of an earlier start with what it holds. Raises TollError for another search's."""
     if request.resume is None:
-        return RawFile(raw_path(None, "bisect"), _header(request, commits, settings)), KeptSearch()
+        header = _header(request, commits, settings)
+        return RawFile(raw_path(None, "bisect"), header, IN_RUNS), KeptSearch()
     name = str(request.resume)
     asked = request.question(commits)
     ended_s = request.resume.stat().st_mtime
@@ -332,9 +333,12 @@ def why_commands(request: BisectRequest, commits: CommitRange, outcome: Bisectio
     return tuple(told)
 
 
-def show(outcome: BisectionOutcome, pages: Mapping[str, Output], *, as_json: bool) -> None:
+def show(
+    outcome: BisectionOutcome, pages: Mapping[str, Output], *, as_json: bool, error: TollError | None = None
+) -> None:
     """Prints what was found and writes its page; as JSON, the reason where there is none goes to whoever
-    watches. Raises TollError at the end where the page cannot be written."""
+    watches. Raises TollError at the end, with `error`, and where the page cannot be written."""
+    errors = [error] if error is not None else []
     try:
         if as_json:
             tell_json(outcome.printed.model_dump_json(indent=2))
@@ -352,7 +356,12 @@ def show(outcome: BisectionOutcome, pages: Mapping[str, Output], *, as_json: boo
                 "started_utc": SystemClock().utc(),
                 "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
             }
-            pages["html"].write(bisection_html.render(outcome, told), f"every launch is in {outcome.raw}")
+            try:
+                pages["html"].write(bisection_html.render(outcome, told), f"every launch is in {outcome.raw}")
+            except TollError as refused:
+                errors.append(refused)
+    if errors:
+        raise joined(errors)
 
 
 def exit_code(outcome: BisectionOutcome) -> Exit:

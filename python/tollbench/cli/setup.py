@@ -61,7 +61,11 @@ def command(
 def _wanted(names: Sequence[str], *, languages: bool, compilers: bool) -> list[Need]:
     from tollbench.catalog.environments import compilers as catalogue
 
-    if compilers and not names:
+    if languages + compilers + bool(names) > 1:
+        raise TollError(
+            "--languages, --compilers and names are each a choice of their own", "give one of them"
+        )
+    if compilers:
         catalogue.installed.cache_clear()
         return list(catalogue.needs())
     return _chosen(names, ("language",) if languages else GROUPS)

@@ -64,8 +64,8 @@ def command(
     request = comparing_sides.ComparisonRequest(
         sides=tuple(sides),
         kind=kind,
-        budget_s=comparing.seconds("--limit", limit),
-        total_s=600.0,
+        budget_s=(limit_s := comparing.seconds("--limit", limit)),
+        total_s=max(600.0, limit_s),
         threshold=0.01,
         level=0.95,
         pattern=pattern,
@@ -83,7 +83,5 @@ def command(
     )
     comparing.check_places(request, files.values())
     found, refused = reasons.explained(request, wait=wait)
-    reasons.show(found, files, as_json=as_json)
-    if refused is not None:
-        raise refused
+    reasons.show(found, files, as_json=as_json, error=refused)
     raise typer.Exit(reasons.exit_code(found))

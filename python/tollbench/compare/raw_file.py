@@ -16,27 +16,28 @@ from tollbench.writing import is_special, open_again, open_new
 MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
 SHORTEST_NS, LONGEST_NS = 1e-6, 1e18  # an operation, 30 years: a file with other values is refused
 Kept = TypeVar("Kept")
+_ELSEWHERE = "name another place: --raw FILE"
 _WHICH_FILE = "name the file that toll told when it began, in runs/"
 
 
 class RawFile:
     """Appends lines; a kill at any moment loses at most the round in flight."""
 
-    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
-        """Raises TollError where the file cannot be made or exists already."""
+    def __init__(self, path: Path, header: Mapping[str, Any], instead: str = _ELSEWHERE) -> None:
+        """Raises TollError where the file cannot be made or exists already; `instead` is what to do then."""
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open_new(path)
         except OSError as error:
-            raise _cannot_keep(path, error) from None
+            raise _cannot_keep(path, error, instead) from None
         try:
             self._append(header)
         except OSError as error:
             self._file.close()
             if not is_special(path):
                 path.unlink(missing_ok=True)  # else the same command finds it there, once there is room
-            raise _cannot_keep(path, error) from None
+            raise _cannot_keep(path, error, instead) from None
 
     @classmethod
     def again(cls, path: Path, accept: Callable[[Sequence[Mapping[str, Any]]], Kept]) -> tuple[Self, Kept]:
@@ -142,10 +143,8 @@ def _records(path: Path) -> tuple[list[dict[str, Any]], int]:
     return found, end
 
 
-def _cannot_keep(path: Path, error: OSError) -> TollError:
-    return TollError(
-        f"cannot keep the launches in {path}: {error.strerror}", "name another place: --raw FILE"
-    )
+def _cannot_keep(path: Path, error: OSError, instead: str) -> TollError:
+    return TollError(f"cannot keep the launches in {path}: {error.strerror}", instead)
 
 
 def _finite(value: Any) -> Any:

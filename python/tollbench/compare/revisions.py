@@ -74,9 +74,9 @@ class Hearing:
 SILENT = Hearing()
 
 
-def revisions(repository: Path, names: Sequence[str]) -> list[Revision]:
+def revisions(repository: Path, names: Sequence[str], *, fewest: int = 2) -> list[Revision]:
     """The commits that the user named. Raises TollError outside of a repository and for an unknown name."""
-    if len(names) < 2:
+    if len(names) < fewest:
         raise TollError("a comparison needs two revisions", "for example: main HEAD")
     top = git(repository, "rev-parse", "--show-toplevel")
     if "dubious ownership" in top.stderr:  # git looks at no repository of another user: it may name programs

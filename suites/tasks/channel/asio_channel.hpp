@@ -27,7 +27,7 @@ inline constexpr std::uint64_t end = 0;  // which no producer sends
 
 enum class Tries {
     none,  ///< each message is an asynchronous operation, and goes through the executor
-    first  ///< only who has to wait is one (docs/frameworks.md has what that gains)
+    first  ///< only who has to wait is one (docs/tasks.md has what that gains)
 };
 
 template <Tries tries>

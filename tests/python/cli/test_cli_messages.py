@@ -101,6 +101,20 @@ def toll_version() -> str:
         (["run", "--resume", "nowhere.toll"], ["nowhere.toll"]),
         (["run", "tasks", "--resume", "x.toll"], ["takes no new one", "leave the rest out"]),
         (["run", "--resume", "x.toll", "--profile", "thorough"], ["takes no new one", "leave the rest out"]),
+        (
+            ["run", "--resume", "x.toll", "--profile", "quick"],
+            ["new one: --profile"],
+        ),
+        (["run", "--input", "~nobody-of-this-name/x"], ["cannot read", "name a text file"]),
+        (["report", "n" * 300], ["no run file nnn", "toll run"]),
+        (
+            ["fleet", "run", "--resume", "x", "--limit", "6h"],
+            ["--limit", "fleet run --resume x"],
+        ),
+        (["fleet", "compare", "--resume", "x", "--kind", "auto"], ["--kind", "fleet compare --resume x"]),
+        (["history", "--runs", "a.toll", "b.toll", "--seed", "3"], ["--seed is of commits"]),
+        (["setup", "erlang", "--languages"], ["each a choice of their own"]),
+        (["trust", "--json", "--markdown"], ["two forms of one answer"]),
         (["run", "--output", "/proc/nothing/x.toll"], ["/proc/nothing", "--output"]),
         (["report", "nowhere"], ["no run file nowhere", "toll run"]),
         (["report", "."], ["is a folder"]),
@@ -127,6 +141,8 @@ def test_a_mistyped_run_is_answered_with_the_nearest(toll, checkout, run_file):
     shutil.copy2(run_file, runs / "monday.toll")
     fails(toll("report", "mondey"), 2, "no run file mondey", "monday.toll")
     assert toll("report", "monday").returncode == 0
+    (runs / "old.toll").symlink_to("gone.toll")
+    fails(toll("report", "mondey"), 2, "no run file mondey", "monday.toll")
 
 
 def test_files_that_are_not_runs_are_refused(toll, tmp_path, run_file):

@@ -290,6 +290,18 @@ def test_setup_may_make_the_programs(toll: Toll, capsys: pytest.CaptureFixture[s
         (["a", "b", "--level", "0.9999999999999999"], "it can be 0.5 to 0.999999"),
         (["a", "b", "--build", "make"], "--build and --program belong together"),
         (["a", "b", "--build", "make", "--program", "./x"], "is not in a git repository"),
+        (
+            ["a", "b", "--build", "make", "--program", "./x", "--env", "jemalloc"],
+            "--env goes without --build",
+        ),
+        (["a", "b", "--build", "make", "--program", "./x", "--set", "x=1"], "--set goes without --build"),
+        (
+            ["tasks/skynet/pthread", "--env", "host,tcmalloc", "--set", "tasks=10"],
+            "--set does not go with several --env",
+        ),
+        (["a", "b", "--count-only", "--why"], "--why is about times"),
+        (["a", "b", "--count-only", "--count", ","], "--count , names nothing"),
+        (["a", "b", "--count-by", "hardware", "--force"], "nothing is counted"),
         (["a", "b", "--layouts", "16"], "--layouts needs --build and --program"),
         (["a", "b", "--layouts", "1", "--build", "make", "--program", "./x"], "number of layouts"),
         (["x", "--env", "host"], "--env names one environment"),

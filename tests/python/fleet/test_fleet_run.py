@@ -182,7 +182,7 @@ USAGE: list[tuple[Callable[[Path], object], str]] = [
         lambda _: fleet_asking.compare_words(["no-such", "b"], "m", "b", {}, 0.01, "", "auto"),
         "names no commit",
     ),
-    (lambda _: fleet_asking.refuse_new_plan("folder", ["tasks"]), "takes no new ones"),
+    (lambda _: fleet_asking.refuse_new_plan("folder", "run", ["--limit"]), "takes no new ones"),
 ]
 
 

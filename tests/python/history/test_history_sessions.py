@@ -30,6 +30,7 @@ from tollbench.history.commit_range import Commit, any_known, tagged_commits
 from tollbench.history.history_folder import HistoryFolder
 from tollbench.interpreters import interpreter_with_path
 from tollbench.report.embedded import packed_chart_library
+from tollbench.writing import Output
 
 WORDS = (
     *("--build", "sh build.sh", "--program", "./bench", "--read", "csv:name,ns"),
@@ -293,12 +294,20 @@ def test_a_full_disk_loses_nothing_that_was_measured(
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         append(self, record)
 
+    def full(output: Output, *_: object) -> None:
+        raise TollError(f"cannot write {output.path}: No space left on device", "make room")
+
+    write = Output.write
     monkeypatch.setattr(RawFile, "_append", until_full)
-    assert toll("--last", "3", *WORDS) == 3
+    monkeypatch.setattr(Output, "write", full)
+    assert toll("--last", "3", "--html", "page.html", "--markdown", "page.md", *WORDS) == 3
     told = capsys.readouterr()
-    assert "2 of 3 commits have values" in told.out
-    assert "No space left on device" in told.err
+    assert "2 of 3 commits have values" in told.out, "whatever became of the files"
+    assert told.err.count("No space left on device") == 3
+    assert "page.html" in told.err
+    assert "page.md" in told.err
     monkeypatch.setattr(RawFile, "_append", append)
+    monkeypatch.setattr(Output, "write", write)
     assert toll("--last", "3", *WORDS) == 0
     told = capsys.readouterr()
     assert "3 of 3 commits have values, measured in 2 sessions" in told.out
