@@ -108,7 +108,7 @@ def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = 
 def _is_behind_in_narrowing(going: Sequence[WorkloadState], even: int) -> bool:
     """Whether rounds beyond those that all have had, `even`, took less time than the steady ones so far.
 
-    Beside a load the steady rounds of all took a quick run's whole time: nine ways to start a thread, which
+    Beside a load the steady rounds of all took a quick run's whole time: eight rows of starts of threads, which
     take 0.25 s a round and were known to 80 to 170 %, had 20 of them, and so had fifteen word counters, which
     take 1.4 s and were known to some per cent.
     """
