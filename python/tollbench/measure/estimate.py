@@ -35,6 +35,7 @@ from tollbench.stats import (
 
 # Of the time that those rounds leave over, for dear and known rows; the rest goes where it narrows most.
 STEADYING = 0.5
+_MOST_STEADYING = 0.75  # of the time left, for the steady rounds of all before anything else
 PREPARING_SHARE = 0.5  # of the time, for pilots, counting passes and rehearsals
 
 
@@ -87,7 +88,8 @@ def look_at(workload: WorkloadState, settings: Settings) -> None:
 
 def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = math.inf) -> WorkloadState:
     """The workload that has the next round: first all up to the fewest rounds that give intervals, then all
-    up to some more, with as much time for where it narrows most, then that alone.
+    up to some more (where that takes most of the time, with as much for where it narrows most), then where it
+    narrows most.
 
     Intervals of the fewest rounds reach to the extremes, where one disturbed launch decides: five ways to
     read an array were known to 12 and 13 % after 12 rounds, to 1.2 % after 18.
@@ -99,20 +101,23 @@ def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = 
     if behind:
         return min(behind, key=lambda workload: workload.round)
     behind = [workload for workload in going if workload.round < STEADY_ROUNDS]
-    if behind and not _is_behind_in_narrowing(going, min(workload.round for workload in behind)):
+    if behind and not _is_behind_in_narrowing(going, min(one.round for one in behind), left_s):
         return min(behind, key=lambda workload: workload.round)
     usual = usual_scatter([workload.scatter for workload in going])
     return min(going, key=lambda workload: share_had(workload, workload.round, workload.scatter, usual))
 
 
-def _is_behind_in_narrowing(going: Sequence[WorkloadState], even: int) -> bool:
-    """Whether rounds beyond those that all have had, `even`, took less time than the steady ones so far.
+def _is_behind_in_narrowing(going: Sequence[WorkloadState], even: int, left_s: float) -> bool:
+    """Whether the steady rounds of all would leave little of the time, and rounds beyond those that all have
+    had, `even`, took less of it than the steady ones so far.
 
-    Beside a load the steady rounds of all took a quick run's whole time: eight rows of starts of threads, which
+    Beside a load steady rounds took a quick run's whole time: eight rows of starts of threads, which
     take 0.25 s a round and were known to 80 to 170 %, had 20 of them, and so had fifteen word counters, which
     take 1.4 s and were known to some per cent.
     """
     if any(workload.scatter is None for workload in going):
+        return False
+    if sum(one.rounds_cost_ns(STEADY_ROUNDS) for one in going) <= _MOST_STEADYING * 1e9 * left_s:
         return False
     steady_ns = sum(max(0, even - one.fewest) * one.later_round_cost_ns() for one in going)
     more_ns = sum(max(0, one.round - max(even, one.fewest)) * one.later_round_cost_ns() for one in going)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -141,9 +142,11 @@ def going(name: str, rounds: int, cost_ns: int, scatter: float | None) -> Worklo
     return made
 
 
-def rounds_given(*workloads: WorkloadState, count: int) -> dict[str, int]:
+def rounds_given(*workloads: WorkloadState, count: int, left_s: float = math.inf) -> dict[str, int]:
     for _ in range(count):
-        next_of(workloads, SETTINGS).round += 1
+        chosen = next_of(workloads, SETTINGS, left_s)
+        chosen.round += 1
+        left_s -= chosen.round_cost_ns() / 1e9
     return {workload.name: workload.round for workload in workloads}
 
 
@@ -157,14 +160,17 @@ def test_then_all_have_some_more_and_as_much_time_goes_where_it_narrows_most() -
     more of them than the others."""
     noisy, calm = going("noisy", FIRST_LOOK, 10**9, 0.9), going("calm", FIRST_LOOK, 10**9, 0.001)
     steady = STEADY_ROUNDS - FIRST_LOOK
-    given = rounds_given(noisy, calm, count=4 * steady)
+    given = rounds_given(noisy, calm, count=4 * steady, left_s=20.0)  # the steady rounds take 16
     assert given["calm"] == STEADY_ROUNDS
     assert given["noisy"] == FIRST_LOOK + 3 * steady
-    given = rounds_given(noisy, calm, count=5)
+    given = rounds_given(noisy, calm, count=5, left_s=20.0)
     assert given["calm"] == STEADY_ROUNDS, "all are steady, and the rest goes where it narrows most"
     noisy, unknown = going("noisy", FIRST_LOOK, 10**9, 0.9), going("unknown", FIRST_LOOK, 10**9, None)
-    given = rounds_given(noisy, unknown, count=2 * steady)
+    given = rounds_given(noisy, unknown, count=2 * steady, left_s=20.0)
     assert given == {"noisy": STEADY_ROUNDS, "unknown": STEADY_ROUNDS}
+    noisy, calm = going("noisy", FIRST_LOOK, 10**9, 0.9), going("calm", FIRST_LOOK, 10**9, 0.001)
+    given = rounds_given(noisy, calm, count=2 * steady, left_s=30.0)
+    assert given == {"noisy": STEADY_ROUNDS, "calm": STEADY_ROUNDS}, "enough is left over for that"
 
 
 def test_with_the_steady_rounds_no_interval_reaches_to_the_extremes() -> None:
