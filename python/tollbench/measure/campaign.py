@@ -50,7 +50,7 @@ _CANARY_BLOCKS = 6
 _REHEARSALS = 2  # tries: a program may fail once
 _SHORTEST_LIMIT_S = 5.0
 _MEMORY_SHARE = 0.8
-_DEARER = 1.25  # than the round before; on a shared machine rounds vary by as much
+_DEARER = 1.25  # than rounds so far in the mean; on a shared machine they vary by as much
 _TO_SPARE = 1.5  # times what the least launches will take
 _REHEARSING = 3.0  # times what pilots took
 _WORTH_TELLING = 0.25  # of the budget: what less of it buys is seen soon
@@ -491,7 +491,7 @@ class _Run:
         if due and not missing_ns:
             return True  # a resumed run has them all
         reserved_ns = self._reserved_ns(workload)
-        # The next round may be dearer than the last one; what is too much would be taken from the reserve.
+        # The next round may be dearer than the others; what is too much would be taken from the reserve.
         expected_ns = missing_ns * (_DEARER if reserved_ns else 1.0)
         return expected_ns + reserved_ns <= 1e9 * self._left_s()
 

@@ -63,10 +63,10 @@ def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
     costs its start and its warm-up. The variance of a mean for a given time is least where blocks grow with
     the root of one cost over the other (Cochran, Sampling Techniques, section 10.6), here as if blocks
     scattered twice as much as launches. At least five, that one or two spoiled ones do no harm, as far as a
-    launch then takes no longer than the settings say.
+    launch then takes no longer than the settings say (by a quarter, of more threads than processors).
     """
     begin_ns = sum(work.begin_ns for work in works) / len(works)
-    block_ns = sum(_turn_ns(work) for work in works) / len(works)
+    block_ns = _block_ns(works) / len(works)
     fewest = _FEWEST_BLOCKS if block_ns < _LONG_BLOCK_NS else FEWEST_LONG_BATCHES
     wanted = max(fewest, round(_BEST_SHARE * math.sqrt(begin_ns / block_ns)))
     room = 1e9 * settings.launch_s / block_ns
@@ -79,7 +79,7 @@ def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
 
 def launch_ns(works: Sequence[CaseWork], settings: Settings) -> float:
     """What a launch of such a company takes of each of its members, in the mean."""
-    block_ns = blocks_of(works, settings) * sum(_turn_ns(work) for work in works)
+    block_ns = blocks_of(works, settings) * _block_ns(works)
     return (sum(work.begin_ns for work in works) + block_ns) / len(works)
 
 
@@ -88,8 +88,10 @@ def rehearsed_batches(work: CaseWork) -> int:
     return max(_FEWEST_REHEARSED, round(_REHEARSED_NS / work.batch_ns))
 
 
-def _turn_ns(work: CaseWork) -> float:
-    return work.batch_ns + work.again * work.one_ns + _REQUEST_NS
+def _block_ns(works: Sequence[CaseWork]) -> float:
+    """What a block takes of all of them; who is alone finds his data where he left it."""
+    again_ns = sum(work.again * work.one_ns for work in works) if len(works) > 1 else 0.0
+    return again_ns + sum(work.batch_ns + _REQUEST_NS for work in works)
 
 
 def _orders(sides: Sequence[int], another: Callable[[int], bool], rng: random.Random) -> Iterator[int]:
@@ -277,11 +279,11 @@ class Company:
         wait or have threads are alone as a rule, and begin on processors as they left them."""
         work = self._members[side].work
         as_it_is = work.beside_threads or times_own_thread(program.ready.footing)
-        few = (
-            work.iterations < WARM_SHARE or work.batch_ns > LONGEST_TURN_NS
-        )  # each is a beginning of its own
-        if together or not (as_it_is or few):
+        few = work.iterations < WARM_SHARE  # an iteration that long hides what its beginning costs
+        if together:
             program.time_warmed(work.iterations, None, work.again)
+        elif not (as_it_is or few or work.batch_ns > LONGEST_TURN_NS):
+            program.time_warmed(work.iterations, None)
         else:
             program.time(work.iterations)
 

@@ -1,8 +1,8 @@
 """What the rounds so far let expect: how long a run still takes, and where more rounds tell most.
 
 Neither says when a workload has had enough. Both look at how values scatter, over how far apart they are:
-what is far apart need not be known as precisely. That the level survives it is simulated
-(`tests/python/measure/allocation_trials.py`).
+what is far apart need not be known as precisely. That the level survives it is simulated, in short and in
+long runs (`tests/python/measure/allocation_trials.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from tollbench.stats import (
 
 # Of the time that those rounds leave over, for dear and known rows; the rest goes where it narrows most.
 STEADYING = 0.5
-_MOST_STEADYING = 0.75  # of the time left, for the steady rounds of all before anything else
+# Of the time between the fewest rounds and the steady ones, for rounds that narrow most, where it is short.
+_LEAST_NARROWING = 0.25
+_MOST_NARROWING = 0.5
 PREPARING_SHARE = 0.5  # of the time, for pilots, counting passes and rehearsals
 
 
@@ -88,8 +90,8 @@ def look_at(workload: WorkloadState, settings: Settings) -> None:
 
 def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = math.inf) -> WorkloadState:
     """The workload that has the next round: first all up to the fewest rounds that give intervals, then all
-    up to some more (where that takes most of the time, with as much for where it narrows most), then where it
-    narrows most.
+    up to some more (where that takes most of the time, beside some that narrow most), then where it narrows
+    most.
 
     Intervals of the fewest rounds reach to the extremes, where one disturbed launch decides: five ways to
     read an array were known to 12 and 13 % after 12 rounds, to 1.2 % after 18.
@@ -101,27 +103,44 @@ def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = 
     if behind:
         return min(behind, key=lambda workload: workload.round)
     behind = [workload for workload in going if workload.round < STEADY_ROUNDS]
-    if behind and not _is_behind_in_narrowing(going, min(one.round for one in behind), left_s):
+    if behind and not _narrows_first(going, left_s):
         return min(behind, key=lambda workload: workload.round)
     usual = usual_scatter([workload.scatter for workload in going])
     return min(going, key=lambda workload: share_had(workload, workload.round, workload.scatter, usual))
 
 
-def _is_behind_in_narrowing(going: Sequence[WorkloadState], even: int, left_s: float) -> bool:
-    """Whether the steady rounds of all would leave little of the time, and rounds beyond those that all have
-    had, `even`, took less of it than the steady ones so far.
+def _narrows_first(going: Sequence[WorkloadState], left_s: float) -> bool:
+    """`narrows_first`; not where a table waits so that others have steady rounds, or little is known yet."""
+    if math.isinf(left_s) or any(one.scatter is None or one.waiting for one in going):
+        return False
+    rounds = [Had(one.round, one.fewest, one.later_round_cost_ns(), one.steady_cost_ns()) for one in going]
+    return narrows_first(rounds, 1e9 * left_s)
 
-    Beside a load steady rounds took a quick run's whole time: eight rows of starts of threads, which
-    take 0.25 s a round and were known to 80 to 170 %, had 20 of them, and so had fifteen word counters, which
-    take 1.4 s and were known to some per cent.
+
+class Had(NamedTuple):
+    """Where a workload stands between its fewest rounds and the steady ones."""
+
+    rounds: int
+    fewest: int
+    round_ns: float  # what a round takes
+    steady_ns: float  # what those take that it still lacks to be steady
+
+
+def narrows_first(going: Sequence[Had], left_ns: float) -> bool:
+    """Whether the next round is one that narrows most, though some workload lacks steady ones.
+
+    Where the steady rounds of all take more than three quarters of the time left, the others have a share of
+    it: a quarter, or half where they take all of it. Beside a load they took a quick run's whole time: eight
+    rows of starts of threads, which take 0.25 s a round and were known to 80 to 170 %, had 20 rounds, and so
+    had fifteen word counters, which take 1.4 s and were known to some per cent.
     """
-    if any(workload.scatter is None for workload in going):
+    share = min(_MOST_NARROWING, sum(one.steady_ns for one in going) / max(1.0, left_ns) - 0.5)
+    if share < _LEAST_NARROWING:
         return False
-    if sum(one.rounds_cost_ns(STEADY_ROUNDS) for one in going) <= _MOST_STEADYING * 1e9 * left_s:
-        return False
-    steady_ns = sum(max(0, even - one.fewest) * one.later_round_cost_ns() for one in going)
-    more_ns = sum(max(0, one.round - max(even, one.fewest)) * one.later_round_cost_ns() for one in going)
-    return more_ns < steady_ns
+    even = min(one.rounds for one in going)
+    steady_ns = sum(max(0, even - one.fewest) * one.round_ns for one in going)
+    more_ns = sum(max(0, one.rounds - max(even, one.fewest)) * one.round_ns for one in going)
+    return more_ns * (1.0 - share) < share * steady_ns
 
 
 def usual_scatter(scatters: Sequence[float | None]) -> float:

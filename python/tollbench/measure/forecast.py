@@ -17,6 +17,8 @@ from tollbench.measure.company import launch_ns
 from tollbench.measure.estimate import (
     PREPARING_SHARE,
     STEADYING,
+    Had,
+    narrows_first,
     scatter_of,
     share_had,
     usual_scatter,
@@ -157,7 +159,7 @@ def _rounds_bought(
     while going:
         usual = usual_scatter([scatters[at] for at in going])
         behind = [at for at in going if rounds[at] < STEADY_ROUNDS]
-        if behind:
+        if behind and not _narrows_first(workloads, going, rounds, scatters, left_ns):
             at = min(behind, key=lambda at: rounds[at])
         else:
             at = min(going, key=lambda at: share_had(workloads[at], rounds[at], scatters[at], usual))
@@ -170,6 +172,23 @@ def _rounds_bought(
         if next_look(rounds[at] - 1) == rounds[at]:
             scatters[at] = _scatter(noises[at], rounds[at], settings)
     return rounds
+
+
+def _narrows_first(
+    workloads: Sequence[WorkloadState],
+    going: Sequence[int],
+    rounds: Sequence[int],
+    scatters: Sequence[float | None],
+    left_ns: float,
+) -> bool:
+    """As `estimate.next_of` will decide after so many rounds."""
+    if math.isinf(left_ns) or any(scatters[at] is None or workloads[at].waiting for at in going):
+        return False
+    had = [
+        Had(rounds[at], one.fewest, one.later_round_cost_ns(), one.steady_cost_ns(rounds[at]))
+        for at, one in ((at, workloads[at]) for at in going)
+    ]
+    return narrows_first(had, left_ns)
 
 
 def launch_costs_ns(

@@ -54,6 +54,7 @@ MOST_TOGETHER = 64  # alive at the same time: each takes four of toll's 1,024 op
 COUNTING_PASSES = 2  # a count is exact where launches with different layouts agree on it
 _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
+_DEAREST_FAILURE = 5  # times what a launch of the case takes
 _AGREED = 1.5  # times as many iterations, at most
 _AGREEING_ON_ONE = 4  # pilots
 _WITH_ONE_ABOVE = 4  # pilots, of which one may fit more than two that agree: two unlucky ones agree soon
@@ -72,8 +73,8 @@ class CaseState:
     fits: list[CaseWork] = field(default_factory=list)  # of each pilot that went well
     counted: int = 0  # counting passes made; all of them, where one failed
     values: dict[int, LaunchValue | None] = field(default_factory=dict)
-    # Of a launch: the mean of those that went well, before any of them the quickest pilot's. Not the last
-    # one's: a start of a thread may wait for a processor, ten times as long, and who is dear has fewer turns.
+    # Of a launch: the mean of all, before the first the quickest pilot's. Not the last one's: a start of a
+    # thread may wait for a processor, ten times as long, and its workload had no round for that.
     cost_ns: int = 0
     went_well: int = 0  # measuring launches
     went_well_ns: int = 0  # what those took together
@@ -165,12 +166,12 @@ class CaseState:
 
         Too many failures end the case, a wrong answer at once.
         """
+        self._take_cost(launch)
         self.not_halted = self.not_halted or str(launch.footing.get(NOT_HALTED, ""))
         self.values[launch.round] = None
         if launch.status is Status.OK:
             self.went_well += 1
             self.went_well_ns += launch.wall_ns
-            self.cost_ns = self.went_well_ns // self.went_well
             self.values[launch.round] = launch_value(launch, samples)
             self.status, self.reason = Status.OK, ""
             return
@@ -178,6 +179,14 @@ class CaseState:
         hopeless = failures >= _FEWEST_FAILURES and failures > _MOST_FAILED_SHARE * len(self.values)
         if hopeless or launch.status in (Status.WRONG_ANSWER, Status.UNSUPPORTED):
             self.status, self.reason = launch.status, launch.reason
+
+    def _take_cost(self, launch: Launch) -> None:
+        """The mean of all launches; one that failed counts for some of those that went well, at most: a
+        time-out says what it may cost again, and no more than that."""
+        wall_ns = launch.wall_ns
+        if launch.status is not Status.OK:
+            wall_ns = min(wall_ns, _DEAREST_FAILURE * self.cost_ns)
+        self.cost_ns = (self.cost_ns * len(self.values) + wall_ns) // (len(self.values) + 1)
 
 
 @dataclass(slots=True)
@@ -203,7 +212,7 @@ class WorkloadState:
     level: float = 0.95  # of the run
     layouts: int = 0  # of its programs' code; 0: all have one
     longer_in_vain: int = 0  # the last launches that went on for a core of their own, and had none
-    least_between: int = 1  # rounds between launches of those that have the most turns, once turns are rare
+    least_between: int = 1  # `every` of those that are not known and have the most turns
 
     @property
     def active_cases(self) -> list[CaseState]:
@@ -262,6 +271,7 @@ class WorkloadState:
         """Who is launched in round `number`: all in the first ones (`all_turns_until`), and where it would be
         nobody; of rounds that a resumed run has gone through, nobody who had no turn in them: what a launch
         is held against would be hours old."""
+        self._note_least_between()
         going = self._launched_in(number)
         found = [
             case
@@ -280,7 +290,7 @@ class WorkloadState:
         return 1 if case.id in self.once else ROUNDS_OF_EACH
 
     def round_cost_ns(self) -> int:
-        """What a round takes in which nobody's turn is rare, judged by the last launches."""
+        """What a round takes in which nobody's turn is rare, judged by the launches so far."""
         return sum(case.cost_ns for case in self._launched_in(self.round + 1))
 
     def all_turns_until(self, case: CaseState) -> int:
@@ -294,16 +304,15 @@ class WorkloadState:
 
     def rounds_between(self, case: CaseState) -> int:
         """Rounds from one launch to the next once turns may be rare: 1, or more for one that is dear, or
-        known well enough. Where all are rare, as those left are dear and the others known, they are less so
-        alike: a round without anybody is none."""
-        return max(1, self._asked_between(case) // self.least_between)
-
-    def _asked_between(self, case: CaseState) -> int:
-        return max(self.every.get(case.id, 1), KNOWN_EVERY if self.is_known(case) else 1)
+        known well enough. Where all that are not known are dear, they are less so alike: a round without
+        anybody is none."""
+        between = max(1, self.every.get(case.id, 1) // self.least_between)
+        return max(between, KNOWN_EVERY) if self.is_known(case) else between
 
     def _note_least_between(self) -> None:
-        """Once it is known anew who is dear or known."""
-        self.least_between = min(map(self._asked_between, self.going_cases), default=1)
+        """Once it is known anew who is dear, known, or there at all."""
+        dear = [self.every.get(case.id, 1) for case in self.going_cases if not self.is_known(case)]
+        self.least_between = min(dear, default=1)
 
     def note_known(self, rows: frozenset[int]) -> None:
         """Rows, by id, whose ratio was known well enough at this look."""
@@ -317,15 +326,29 @@ class WorkloadState:
         return all(case.gauged and work.batch_ns <= LONGEST_GAUGED_NS for case, work in works)
 
     def rounds_cost_ns(self, end: float) -> float:
-        """What the rounds after this one take, up to round `end`, judged by the last launches."""
+        """What the rounds after this one take, up to round `end`, judged by the launches so far."""
         return sum(case.cost_ns * self._turns_until(case, end) for case in self.active_cases)
+
+    def steady_cost_ns(self, had: int | None = None) -> float:
+        """What the rounds after `had` (those so far) take up to the steady ones, rare turns as rare as ever.
+
+        By which it is decided whether there is time for more of them (`estimate.steady_rows`), or less.
+        """
+        begin = self.round if had is None else had
+        return sum(
+            case.cost_ns * self._turns_between(case, begin, STEADY_ROUNDS, self.fewest)
+            for case in self.active_cases
+        )
 
     def _turns_until(self, case: CaseState, end: float) -> float:
         """Of the rounds after this one, in the mean."""
+        return self._turns_between(case, self.round, end, self.all_turns_until(case))
+
+    def _turns_between(self, case: CaseState, begin: int, end: float, all_until: int) -> float:
         if case.id in self.waiting:
-            return max(0.0, min(end, self.few_of(case)) - self.round)
-        often = max(self.round, min(end, self.all_turns_until(case)))
-        return often - self.round + max(0.0, end - often) / self.rounds_between(case)
+            return max(0.0, min(end, self.few_of(case)) - begin)
+        often = max(begin, min(end, all_until))
+        return often - begin + max(0.0, end - often) / self.rounds_between(case)
 
     def later_round_cost_ns(self) -> int:
         """What a round takes on average once dear cases have rare turns (`plan_turns`)."""

@@ -165,6 +165,7 @@ def test_a_program_that_wants_fixed_addresses_need_not_start_itself_again(tmp_pa
     assert not executed([str(program)], own_environment(), tmp_path, 60.0).unseen
 
 
+@needs_valgrind
 def test_where_no_folder_can_be_made_that_is_said_of_the_place_and_of_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -2,7 +2,7 @@
 
     PYTHONPATH=python .venv/bin/python tests/python/measure/allocation_trials.py [TRIALS]
 
-prints the table of docs/method.md. Launches are simulated; who is launched, what a look sees and when a
+prints the tables of docs/method.md. Launches are simulated; who is launched, what a look sees and when a
 workload has had enough is decided by the code of runs. All rows are launched alone, so that each of them is
 thinned as soon as it is known well enough, and precision is asked for so that most become so, some by chance.
 """
@@ -20,6 +20,7 @@ import numpy as np
 from tollbench.analysis.grouping import fastest
 from tollbench.analysis.values import LaunchValue
 from tollbench.measure import estimate
+from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
 from tollbench.stats import FIRST_LOOK, RatioTable, bonferroni, level_shown, median_interval, next_look
@@ -81,18 +82,24 @@ def launched(
     return made
 
 
-def spend(workloads: list[Allocated], settings: Settings, rng: random.Random) -> None:
-    """A run until its budget is spent or all have had enough."""
-    left = BUDGET_ROUNDS * sum(len(one.cases) for one in workloads)
+def spend(workloads: list[Allocated], settings: Settings, rng: random.Random, rounds: int) -> int:
+    """A run until its budget is spent, of so many rounds of all, or all have had enough.
+
+    Returns how many rounds went where they narrow most while others lacked steady ones.
+    """
+    left, narrowing = rounds * sum(len(one.cases) for one in workloads), 0
     while going := [one for one in workloads if not one.stopped_by]:
         left_s = left * LAUNCH_NS / 1e9
         estimate.steady_rows(going, left_s)
         chosen = estimate.next_of(rng.sample(going, len(going)), settings, left_s)
         made = next(one for one in going if one is chosen)
+        behind = [one.round for one in going if one.round < STEADY_ROUNDS]
+        narrowing += bool(behind) and made.round > min(behind) >= FIRST_LOOK
         if left < len(made.due(made.round + 1)):
             made.stopped_by = "budget"
         else:
             left -= made.go_on(settings)
+    return narrowing
 
 
 def wrong(made: Allocated, settings: Settings) -> bool:
@@ -120,14 +127,17 @@ class TablesRight:
     fixed_wrong: int = 0  # of tables with the same noise and as many rounds for all, whatever it says
     launches: int = 0
     in_full: int = 0  # launches, had each row had all turns
+    narrowing: int = 0  # rounds that others lacked for being steady
 
     @property
     def covered(self) -> float:
         return 1.0 - self.wrong / self.tables
 
 
-def trials(shape: str, size: float, precision: float, count: int, seed: int = 1) -> TablesRight:
-    """Runs of three workloads that share a budget."""
+def trials(
+    shape: str, size: float, precision: float, count: int, seed: int = 1, rounds: int = BUDGET_ROUNDS
+) -> TablesRight:
+    """Runs of three workloads that share a budget, of so many rounds of all."""
     settings = Settings(
         level=LEVEL, precision=precision, budget_s=1e9, min_launches=FIRST_LOOK, max_launches=MOST,
         canary_share=0.0,
@@ -137,13 +147,13 @@ def trials(shape: str, size: float, precision: float, count: int, seed: int = 1)
     try:
         for number in range(count):
             made = [launched(rng, f"a/w{at}", ratios, shape, size) for at, ratios in enumerate(WORKLOADS)]
-            spend(made, settings, random.Random(number))
+            found.narrowing += spend(made, settings, random.Random(number), rounds)
             for one in made:
                 found.tables += 1
                 found.wrong += wrong(one, settings)
                 found.launches += int(np.isfinite(one.logs).sum())
                 found.in_full += one.round * len(one.cases)
-                one.logs, one.round = one.to_come, BUDGET_ROUNDS
+                one.logs, one.round = one.to_come, rounds
                 found.fixed_wrong += wrong(one, settings)
     finally:
         estimate.rounds_wanted = rounds_wanted
@@ -155,6 +165,34 @@ CASES = [
     ("skewed", 0.1, 0.05), ("skewed", 0.3, 0.2), ("tails", 0.05, 0.03), ("tails", 0.1, 0.1),
     ("bimodal", 0.05, 0.05), ("bimodal", 0.1, 0.2),
 ]  # fmt: skip
+
+
+SHORT_CASES = [
+    ("normal", 0.05, 0.02),
+    ("normal", 0.3, 0.3),
+    ("skewed", 0.3, 0.2),
+    ("tails", 0.1, 0.1),
+    ("bimodal", 0.1, 0.2),
+]
+SHORT_ROUNDS = (15, 18, 21)
+
+
+def short_table(count: int) -> str:
+    """Of runs whose budget ends about where all are steady, in Markdown."""
+    lines = [
+        "| noise | size | precision asked | rounds | of these where they narrow most"
+        " | all intervals of a table right | with as many rounds for all |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for shape, size, precision in SHORT_CASES:
+        for rounds in SHORT_ROUNDS:
+            found = trials(shape, size, precision, count, rounds=rounds)
+            narrowing = found.narrowing / (count * len(WORKLOADS))
+            lines.append(
+                f"| {shape} | {size:g} | {precision:.0%} | {rounds} | {narrowing:.1f}"
+                f" | {found.covered:.1%} | {1 - found.fixed_wrong / found.tables:.1%} |"
+            )
+    return "\n".join(lines).replace("%", " %")
 
 
 def table(count: int) -> str:
@@ -174,4 +212,5 @@ def table(count: int) -> str:
 
 
 if __name__ == "__main__":
-    print(table(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
+    trials_asked = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    print(table(trials_asked), short_table(trials_asked), sep="\n\n")

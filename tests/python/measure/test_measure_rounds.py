@@ -697,14 +697,26 @@ def test_launches_on_a_shared_core_are_longer_where_there_is_time_until_that_was
     assert launched == [*blocks, *blocks]  # of two cases
 
 
-def test_launches_are_no_longer_where_a_report_leaves_no_batch_out(tmp_path: Path) -> None:
-    """One row whose pilot tells no gauge, and all batches of the workload count."""
-    made = bench(tmp_path, "fast", "slow", budget_s=40.0)
-    made.launcher.gauges_ns = lambda name, request: 0.0 if name == "slow" else 2000.0 + 1500.0 * (request > 1)
+@pytest.mark.parametrize(("told", "blocks"), [(0.0, {4}), (2000.0, {4, 12})])
+def test_launches_are_no_longer_where_a_report_leaves_no_batch_out(
+    tmp_path: Path, told: float, blocks: set[int]
+) -> None:
+    """One row tells no gauge, in a setting of its own, and all batches of the workload count."""
+    offered = workload("fast", "slow", "alone")
+    apart = [replace(one, parameters={"size": 8}) for one in offered.contenders if one.name == "alone"]
+    offered = replace(offered, contenders=(*offered.contenders[:2], *apart))
+    plan = plan_for(offered, budget_s=40.0)
+    made = Bench(tmp_path / "r.toll", plan, FakeLauncher(FakeClock(), steady))
+    made.launcher.gauges_ns = lambda name, at: told if name == "alone" else 2000.0 + 1500.0 * (at > 1)
     made.run()
     with RunFile.open(made.path) as run_file:
-        launches = [one for case in run_file.cases() for one in run_file.launches(case.id)]
-    assert {sum(not batch.warmup for batch in one.batches) for one in launches} == {4}
+        launches = [
+            one
+            for case in run_file.cases()
+            if case.contender != "alone"
+            for one in run_file.launches(case.id)
+        ]
+    assert {sum(not batch.warmup for batch in one.batches) for one in launches} == blocks
 
 
 def beside_a_neighbour(*launches: int) -> Callable[[str, int], float]:
