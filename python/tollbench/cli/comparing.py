@@ -8,7 +8,7 @@ import select
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tollbench
 from tollbench.catalog import machine
 from tollbench.cli.asking import seconds as length_of_time
-from tollbench.cli.comparing_sides import ComparisonRequest, check_all_pairs, check_around, subject_for
+from tollbench.cli.comparing_sides import (
+    ComparisonRequest,
+    check_all_pairs,
+    check_around,
+    labels_of,
+    subject_for,
+)
 from tollbench.cli.console import progress, say, tell_json, telling_what_is_kept
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import files_of_sides
@@ -128,9 +134,11 @@ def measured_and_shown(
     check_places(request, files.values())
     found, error = measured(request, wait=wait)
     again = f"{COMMAND} report {shlex.quote(found.raw)}"
-    with telling_what_is_kept(again, worse(exit_code(found), Exit.INTERRUPTED)):
+    kept = found.raw and not is_special(Path(found.raw))
+    with telling_what_is_kept(again, worse(exit_code(found), Exit.INTERRUPTED)) if kept else nullcontext():
         show(found, files, as_json=as_json, error=error)
-    if request.share.count > 1 and not (found.comparisons or found.interrupted):
+    # A part of benchmarks that a side lacks is as good as any; sides that share none are no sides.
+    if request.share.count > 1 and found.shared and not (found.comparisons or found.interrupted):
         if not found.lacking:
             say(f"note: of {request.share.count} parts this one has no benchmark: there are fewer than parts")
         return Exit.FINE
@@ -182,7 +190,7 @@ def _with_the_machine(
             if request.around:
                 look_at_code = None  # what stands around a launch may change what it does
         except LaunchFailed as failure:
-            subject, look_at_code = Unusable(request.sides, failure.reason), None
+            subject, look_at_code = Unusable(labels_of(request), failure.reason), None
         header = _header(settings, subject, request)
         raw = stack.enter_context(RawFile(raw_path(request.raw, "compare"), header))
         keeping = Keeping(raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,12 +149,19 @@ def subject_for(
     else:
         written = [WrittenSide(text, folder=request.folder) for text in request.sides]
     if request.is_one_side:
-        written *= 2
-    subject, look_at_code = subject_of_written(written, request.kind, options)
-    if request.is_one_side and request.counts is not None:
-        against = request.counts.baseline
-        subject.labels = (f"baseline {against}" if against is not None else "itself", subject.labels[0])
-    return subject, look_at_code
+        written = [replace(written[0], label=_against(request)), *written]
+    return subject_of_written(written, request.kind, options)
+
+
+def labels_of(request: ComparisonRequest) -> tuple[str, ...]:
+    """What sides are called that did not come to be any."""
+    return (_against(request), *request.sides) if request.is_one_side else request.sides
+
+
+def _against(request: ComparisonRequest) -> str:
+    """What stands in place of the first side, where one is named."""
+    baseline = request.counts.baseline if request.counts is not None else None
+    return "itself" if baseline is None else f"baseline {baseline}"
 
 
 def _check_sandbox(request: ComparisonRequest) -> None:

@@ -95,7 +95,7 @@ def run_words(
     from tollbench.catalog import environments, suites
     from tollbench.plan import Selection, make
 
-    named = [name for several in envs or () for name in several.split(",")]
+    named = [name.strip() for several in envs or () for name in several.split(",")]
     local = [name for name in named if name != environments.COMPILERS]  # each host has compilers of its own
     wanted = Selection.parse(list(selection or ()), list(values or ()), local)
     wishes = Wishes(

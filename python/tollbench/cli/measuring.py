@@ -7,7 +7,7 @@ import shlex
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -115,8 +115,9 @@ class Session:
             if interrupt.requested:  # it came as the machine was got
                 raise TollError("interrupted", "start again when it suits", Exit.INTERRUPTED)
         if self._resume:  # the run that was waited for may have gone on with this very file
-            with closing(RunFile.resume(self.path)) as run_file:  # a refusal comes before the build
+            with RunFile.open(self.path) as run_file:  # a refusal comes before the build, and leaves the file
                 what_is_another(run_file)
+            RunFile.resume(self.path).close()  # so does that of a complete run
             self.plan = _stored_plan(self.path)
 
     def prepare(self, *, install: bool) -> None:
@@ -333,18 +334,25 @@ def what_is_another(run_file: RunFile) -> list[str]:
     """
     header = run_file.header()
     then, now = stated(header.machine), stated(machine.describe(ask_compilers=False))
-    changed = [name for name in then if name in now and then[name] != now[name]]
+    changed = [
+        name
+        for name in then
+        if name in now and then[name] != now[name] and None not in (then[name], now[name])
+    ]
     if moved := next((name for name in changed if name in _NEVER_ANOTHER), None):
         raise TollError(
             f"{shown_path(run_file.path)} was begun on another machine: {moved.replace('_', ' ')} was"
-            f" {shown(str(then[moved]))} and is {now[moved]} here",
+            f" {shown(str(then[moved]), 80)} and is {now[moved]} here",
             "go on with it there, or as it was begun (taskset, a container's CPUs), or start a new run",
         )
     told = [
-        f"When it was gone on with, the machine's {name.replace('_', ' ')} was another." for name in changed
+        f"The run was begun with {name.replace('_', ' ')} {shown(str(then[name]), 80)} and gone on with"
+        f" {shown(str(now[name]), 80)}."
+        for name in changed
     ]
     if header.toll_version != tollbench.__version__:
-        told.append(f"It was gone on with by toll {tollbench.__version__}.")
+        began = shown(header.toll_version, 40)
+        told.append(f"The run was begun by toll {began} and gone on with by {tollbench.__version__}.")
     return [sentence for sentence in told if sentence not in header.meanwhile]
 
 

@@ -286,6 +286,7 @@ def not_timed(subject: Subject, settings: ComparisonSettings, keep: Keep) -> Com
         comparisons=tuple(rows),
         lacking=Lacking.of(survey.missing),
         part_of=survey.part_of,
+        shared=survey.shared,
         kind=subject.kind,
         sides=subject.labels,
         all_pairs=all_pairs,

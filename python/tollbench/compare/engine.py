@@ -375,6 +375,7 @@ class _Engine:
             comparisons=tuple(nothing if failed else [*self.verdicts(), *out]),
             lacking=Lacking.of(survey.missing),
             part_of=survey.part_of,
+            shared=survey.shared,
             kind=self._subject.kind,
             sides=self._subject.labels,
             all_pairs=all_pairs,

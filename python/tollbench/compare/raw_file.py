@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from tollbench.errors import Exit, TollError
-from tollbench.launching.failure import Interrupted
+from tollbench.launching.failure import NoRoom
 from tollbench.writing import is_special, open_again, open_new
 
 MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
@@ -111,12 +111,12 @@ class Keeping:
         self.error: TollError | None = None
 
     def __call__(self, record: Mapping[str, Any]) -> None:
-        """Raises Interrupted where the disk takes no more."""
+        """Raises NoRoom where the disk takes no more."""
         try:
             self._raw(record)
         except TollError as error:
             self.error = error
-            raise Interrupted from None
+            raise NoRoom(error.what) from None
 
 
 def _records(path: Path) -> tuple[list[dict[str, Any]], int]:

@@ -98,6 +98,7 @@ class Survey:
     # Side -> why it could not even be asked; in all pairs the others go on without it.
     unusable: Mapping[int, str] = field(default_factory=dict)
     part_of: str = ""  # where this is a share: a digest of all names, which who has another share has too
+    shared: bool = True  # whether sides have any benchmark in common, in this share or in another
     failing: frozenset[str] = frozenset()  # benchmarks that are known to fail on a side: equal code or not
 
 
@@ -240,11 +241,13 @@ def survey_of(
     everywhere = share.of(together)
     offered = [(label, frozenset(names)) for label, names in usable]
     lacking = {name: tuple(label for label, names in offered if name not in names) for name in everywhere}
+    (_, first), *others = offered
     return Survey(
         tuple(name for name in usable[0][1] if name in lacking and len(lacking[name]) < len(usable) - 1),
         {name: lacking_sides for name, lacking_sides in lacking.items() if lacking_sides},
         unusable,
         _digest(together) if share.count > 1 else "",
+        any(first & names for _, names in others),
     )
 
 

@@ -214,6 +214,10 @@ class Comparisons(ComparisonRecord):
         default="",
         description="digest of the names of all benchmarks of which --share took a part; empty: all of them",
     )
+    shared: bool = Field(
+        default=True,
+        description="whether sides have any benchmark in common, in this share or another",
+    )
     kind: str = Field(description="what was compared: command, google-benchmark, catch2, toll")
     sides: tuple[str, ...] = Field(description="labels, the first is what others are compared with")
     all_pairs: bool = Field(

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollbench import home
-from tollbench.launching.command import run_command
+from tollbench.launching.command import run_command, working_folder
 from tollbench.launching.environment import own_environment
 from tollbench.launching.failure import LaunchFailed
-from tollbench.writing import scratch_folder, write_own
+from tollbench.writing import write_own
 
 SOURCES = home.SOURCES / "src"
 MARKS = "counts_preload.cpp"
@@ -75,7 +75,7 @@ def _compile(source: Path, library: Path, options: Sequence[str] = ()) -> None:
         raise LaunchFailed("counting needs a C++ compiler, once (apt-get install g++)")
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
-        with scratch_folder() as scratch:
+        with working_folder(None) as scratch:
             made = scratch / library.name
             command = [compiler, *_OPTIONS, *options, str(source), "-o", str(made), "-ldl"]
             ended = run_command(command, own_environment(), scratch, _LIMIT_S)

@@ -127,7 +127,8 @@ class SeveralSearches:
             SearchEnd.UNDECIDED, nothing, (), commits=part.commits, goes_on=True, ends=ends, part=True
         )
         if self._all and self._all[-1].end is SearchEnd.INTERRUPTED:
-            return replace(unsearched, end=SearchEnd.INTERRUPTED, reason="interrupted")
+            why = self._all[-1].no_room or "interrupted"
+            return replace(unsearched, end=SearchEnd.INTERRUPTED, reason=why)
         if min(self._left()) <= 0.0:
             return replace(unsearched, reason=str(TimeSpent.of(self._left())))
         row = replace(self._commits, commits=self._commits.commits[part.first : part.last + 1])

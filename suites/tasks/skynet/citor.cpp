@@ -21,7 +21,8 @@ struct Citor {
         return {{"units_created", threads_asked_ == 1 ? std::uint64_t{0} : tasks_}};
     }
 
-    static constexpr std::string_view no_pinning = "citor is asked for no pinning here; what it offers is an order of its own";
+    static constexpr std::string_view no_pinning =
+        "citor is asked for no pinning here; what it offers is an order of its own";
 
     std::uint64_t tasks_;
     unsigned threads_asked_;

@@ -198,10 +198,23 @@ def test_a_run_is_not_gone_on_with_on_another_machine(here: Path) -> None:
     assert refused.value.code is Exit.USAGE
     with pytest.raises(TollError, match="usable cpus was 77"):
         another("cpus", usable_cpus=list(range(77)))
-    assert another("kernel", kernel="Linux 2.6.1") == [
-        "When it was gone on with, the machine's kernel was another."
-    ]
-    assert another("old", toll_version="0.0.1") == [f"It was gone on with by toll {tollbench.__version__}."]
+    (told,) = another("kernel", kernel="Linux 2.6.1")
+    assert told == f"The run was begun with kernel Linux 2.6.1 and gone on with {now['kernel']}."
+    (told,) = another("old", toll_version="0.0.1")
+    assert told == f"The run was begun by toll 0.0.1 and gone on with by {tollbench.__version__}."
+    assert another("unknown", usable_cpus=None, kernel=None) == []
+
+
+def test_a_refused_resume_leaves_the_run_as_it_was(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was noted as a look, and the run's interruption forgotten."""
+    path = here / "b.toll"
+    vax = {**machine.describe(ask_compilers=False), "cpu": "A VAX"}
+    make_run(path, [Made("a", [1.0])], machine=vax, finished_utc=None, stopped_by="interrupt")
+    before = path.read_bytes()
+    session = measuring.Session(Plan((), (), (), PROFILES["quick"]), path, resume=True)
+    with pytest.raises(TollError, match="was begun on another machine"), session:
+        session.take_machine(wait=False)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("form", FORMS)

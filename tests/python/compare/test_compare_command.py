@@ -671,3 +671,43 @@ def test_a_raw_file_that_could_not_be_begun_is_not_left_behind(
     with RawFile(raw, {}), pytest.raises(TollError, match="File exists"):
         RawFile(raw, {})
     assert raw.exists()
+
+
+@pytest.mark.parametrize("against", [(), ("--baseline", "counts.json")])
+def test_one_revision_is_counted_and_one_that_does_not_build_says_why(
+    toll: Toll,
+    compiled: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    against: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(compiled)
+    build = ("--build", "gcc -O1 bench.c -o bench", "--program", "./bench")
+    assert toll("HEAD", *build, "--count", "size", "--save-baseline", "counts.json") == 0
+    assert "The counts of HEAD (" in capsys.readouterr().out
+    saved = () if against else ("--save-baseline", "more.json")
+    assert toll("HEAD", "--build", "exit 7", "--program", "./bench", "--count", "size", *against, *saved) == 2
+    told = capsys.readouterr()
+    assert "HEAD" in told.out
+    assert "does not build: `exit 7`" in " ".join((told.out + told.err).split())
+
+
+def test_parts_of_sides_that_share_no_benchmark_are_no_parts(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And a part whose benchmarks one side lacks is as good as any."""
+    for name, told in (("one", "a,5\nb,5\nc,5"), ("two", "x,5\ny,5\nz,5"), ("three", "a,5\nb,5\nd,5")):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\nprintf 'name,ns\\n{told}\\n'\n")
+        program.chmod(0o755)
+    words = ("--read", "csv:name,ns", "--budget", "1s", "--total-budget", "4s", "--json")
+    for part in range(1, 4):
+        assert toll(str(tmp_path / "one"), str(tmp_path / "two"), *words, "--share", f"{part}/3") == 2
+        assert not json.loads(capsys.readouterr().out)["shared"]
+    codes = []
+    for part in range(1, 5):
+        codes.append(toll(str(tmp_path / "one"), str(tmp_path / "three"), *words, "--share", f"{part}/4"))
+        found = json.loads(capsys.readouterr().out)
+        assert found["shared"]
+        assert found["comparisons"] or codes[-1] == 0
+    assert 2 not in codes

@@ -120,7 +120,7 @@ def test_a_full_place_for_programs_is_named(within: bool) -> None:
     found = tried(TERMS, ("dead", "nops"), table_of, seconds=lambda: 1.0, keep=lambda _record: None)
     assert (found.interrupted, found.no_room) == (True, full)
     assert {row.move for row in found.rows} == {"dead"}
-    assert rebuild_tables.markdown(found).count(f"It ended early, as {full}") == 1
+    assert rebuild_tables.markdown(found).count(f"It ended early ({full})") == 1
 
 
 def test_the_report_says_what_was_counted() -> None:
@@ -163,10 +163,10 @@ def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
 BUILD = ("--build", "gcc -O1 -c bench.c && gcc bench.o -o bench", "--program", "./bench")
 
 
-def test_programs_have_the_words_and_the_folder_that_they_were_named_with(
+def test_programs_have_the_words_that_they_were_named_with(
     toll: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without its words this program would do another work, and without its files fail."""
+    """Without them this one would do another work."""
     source = (tmp_path / "bench.c").read_text()
     reads = 'int main(int n, char **v) { if (n != 3 || *v[2] != \'9\' || !fopen("bench.c", "r")) return 7;'
     (tmp_path / "bench.c").write_text("#include <stdio.h>\n" + source.replace("int main(void) {", reads))
@@ -175,6 +175,7 @@ def test_programs_have_the_words_and_the_folder_that_they_were_named_with(
     words = ("--measure-all", "--trial-budget", "1s", "--budget", "0.1s", "--json")
     assert toll(*BUILD[:-1], "./bench --size 9", *words) in (0, 1, 3)
     found = json.loads(capsys.readouterr().out)
+    assert found["rows"]
     assert [row["found"]["reason"] for row in found["rows"] if row["found"]["verdict"] == "failed"] == []
     assert found["program"] == "./bench --size 9"
 

@@ -182,7 +182,7 @@ def test_a_full_place_for_programs_is_no_interrupt_of_somebodys(
     monkeypatch.setattr(trusting, "prove", functools.partial(prove, clock=sides.clock))
     assert toll("--budget", "1h") == 2
     told = capsys.readouterr()
-    assert "It ended early, as /tmp, where programs run, is full" in " ".join(told.out.split())
+    assert "It ended early (/tmp, where programs run, is full)" in " ".join(told.out.split())
     assert "make room there, or name another folder: TMPDIR=FOLDER" in " ".join(told.err.split())
 
 

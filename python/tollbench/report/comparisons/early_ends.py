@@ -23,5 +23,5 @@ def early_end(found: EndedEarly) -> str:
     """The sentence; "" where nothing came before its time. A full disk is named, as nobody interrupted."""
     if not found.interrupted:
         return ""
-    why = f"It ended early, as {clean(found.no_room)}" if found.no_room else "It was interrupted"
+    why = f"It ended early ({clean(found.no_room)})" if found.no_room else "It was interrupted"
     return f"{why}: this is what was known by then."
