@@ -8,7 +8,7 @@ import select
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -134,8 +134,9 @@ def measured_and_shown(
     check_places(request, files.values())
     found, error = measured(request, wait=wait)
     again = f"{COMMAND} report {shlex.quote(found.raw)}"
-    kept = found.raw and not is_special(Path(found.raw))
-    with telling_what_is_kept(again, worse(exit_code(found), Exit.INTERRUPTED)) if kept else nullcontext():
+    if Output(Path(found.raw), RAW_FILE, "--raw").in_place:
+        again = f"look into what went to {found.raw}"
+    with telling_what_is_kept(again, worse(exit_code(found), Exit.INTERRUPTED)):
         show(found, files, as_json=as_json, error=error)
     # A part of benchmarks that a side lacks is as good as any; sides that share none are no sides.
     if request.share.count > 1 and found.shared and not (found.comparisons or found.interrupted):

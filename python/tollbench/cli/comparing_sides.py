@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,8 +149,13 @@ def subject_for(
     else:
         written = [WrittenSide(text, folder=request.folder) for text in request.sides]
     if request.is_one_side:
-        written = [replace(written[0], label=_against(request)), *written]
-    return subject_of_written(written, request.kind, options)
+        written *= 2
+    subject, look_at_code = subject_of_written(written, request.kind, options)
+    if request.is_one_side:  # of rows alone: what the program does wrong is told under its own name
+        label = subject.labels[0]
+        against = _against(request)
+        subject.labels = (against if against != label else f"{against} once more", label)
+    return subject, look_at_code
 
 
 def labels_of(request: ComparisonRequest) -> tuple[str, ...]:

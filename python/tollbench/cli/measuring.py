@@ -345,15 +345,19 @@ def what_is_another(run_file: RunFile) -> list[str]:
             f" {shown(str(then[moved]), 80)} and is {now[moved]} here",
             "go on with it there, or as it was begun (taskset, a container's CPUs), or start a new run",
         )
-    told = [
-        f"The run was begun with {name.replace('_', ' ')} {shown(str(then[name]), 80)} and gone on with"
-        f" {shown(str(now[name]), 80)}."
-        for name in changed
-    ]
+    told = [f"The run was begun with {_was_and_is(name, then[name], now[name])}." for name in changed]
     if header.toll_version != tollbench.__version__:
         began = shown(header.toll_version, 40)
         told.append(f"The run was begun by toll {began} and gone on with by {tollbench.__version__}.")
     return [sentence for sentence in told if sentence not in header.meanwhile]
+
+
+def _was_and_is(name: str, then: object, now: object) -> str:
+    """Of what a machine states; not of what is long, where the difference may come late."""
+    what = name.replace("_", " ")
+    if isinstance(then, dict | list):
+        return f"other {what} than it was gone on with"
+    return f"{what} {shown(str(then), 80)} and gone on with {shown(str(now), 80)}"
 
 
 def _told(event: events.LaunchDone) -> str:

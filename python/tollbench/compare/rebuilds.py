@@ -114,8 +114,8 @@ def tried(
             tables[move] = any(row.differs for row in own)
         try:
             keep({"move": move, "found": found.model_dump(mode="json")})
-        except Interrupted:
-            interrupted = True
+        except Interrupted as ended:
+            interrupted, no_room = True, lacking_room(ended)
             break
     return Rebuilds(
         **terms.model_dump(),

@@ -241,13 +241,14 @@ def survey_of(
     everywhere = share.of(together)
     offered = [(label, frozenset(names)) for label, names in usable]
     lacking = {name: tuple(label for label, names in offered if name not in names) for name in everywhere}
+    two_have = Counter(name for _, names in offered for name in names)
     (_, first), *others = offered
     return Survey(
         tuple(name for name in usable[0][1] if name in lacking and len(lacking[name]) < len(usable) - 1),
         {name: lacking_sides for name, lacking_sides in lacking.items() if lacking_sides},
         unusable,
         _digest(together) if share.count > 1 else "",
-        any(first & names for _, names in others),
+        max(two_have.values()) > 1 if all_pairs else any(first & names for _, names in others),
     )
 
 

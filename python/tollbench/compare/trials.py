@@ -19,7 +19,7 @@ from tollbench.compare.printed import ComparisonRecord, Finite
 from tollbench.compare.subject import ComparisonSettings, Keep, Subject
 from tollbench.compare.verdicts import NotNegative, Verdict
 from tollbench.launching.clock import Clock, SystemClock
-from tollbench.launching.failure import Interrupted
+from tollbench.launching.failure import Interrupted, lacking_room
 from tollbench.stats.proportion import exact_share
 
 NOTHING = 0.0  # the slow-down of a program that is compared with itself
@@ -160,8 +160,8 @@ def prove(
         done.append(trial)
         try:
             keep(trial.model_dump(mode="json"))
-        except Interrupted:
-            interrupted = True
+        except Interrupted as ended:
+            interrupted, no_room = True, lacking_room(ended)
             break
         on_trial(trial, max(0.0, left_s()))
     told = summary(plan, done, seconds=(clock.now_ns() - started_ns) / 1e9, interrupted=interrupted)

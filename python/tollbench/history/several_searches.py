@@ -239,8 +239,9 @@ class SeveralSearches:
         )
         try:
             self._keep(cut.model_dump(mode="json"))
-        except Interrupted:
-            part.outcome = replace(outcome, end=SearchEnd.INTERRUPTED, reason="interrupted", goes_on=True)
+        except Interrupted as ended:
+            end, reason, full = _ended_by(ended)
+            part.outcome = replace(outcome, end=end, reason=reason, no_room=full, goes_on=True)
             self._all[-1] = part.outcome
             return None
         return place

@@ -306,7 +306,9 @@ class _Run:
                 self._let_wait_by_what_launches_took(more=had <= ROUNDS_OF_EACH)
                 looked_at = had
             steady_rows(going, self._left_s())
-            workload = next_of(rng.sample(going, len(going)), self._settings, self._left_s())
+            some_wait = any(one.waiting for one in self._workloads if not one.stopped_by)
+            drawn = rng.sample(going, len(going))
+            workload = next_of(drawn, self._settings, self._left_s(), some_wait=some_wait)
             if not workload.active_cases:
                 workload.stopped_by = "failures"
             elif self._affordable(workload) or (not workload.round and self._thinned(workload)):

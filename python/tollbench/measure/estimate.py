@@ -82,13 +82,15 @@ def look_at(workload: WorkloadState, settings: Settings) -> None:
     found = _intervals_shown(workload, settings.level)
     half_lengths = [(one.interval.high - one.interval.low) / 2 for one in found if one.interval is not None]
     if settings.budget_s and next_look(workload.round - 1) == workload.round:
-        workload.note_known(_known_rows(workload, settings))
+        workload.note_known(*_known_rows(workload, settings))
     workload.rounds_wanted = rounds_wanted(workload, settings)
     workload.scatter = _scatter(found, workload.round, settings.precision)
     workload.known = math.expm1(float(np.median(half_lengths))) if half_lengths else None
 
 
-def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = math.inf) -> WorkloadState:
+def next_of(
+    going: Sequence[WorkloadState], settings: Settings, left_s: float = math.inf, *, some_wait: bool = False
+) -> WorkloadState:
     """The workload that has the next round: first all up to the fewest rounds that give intervals, then all
     up to some more (where that takes most of the time, beside some that narrow most), then where it narrows
     most.
@@ -103,17 +105,18 @@ def next_of(going: Sequence[WorkloadState], settings: Settings, left_s: float = 
     if behind:
         return min(behind, key=lambda workload: workload.round)
     behind = [workload for workload in going if workload.round < STEADY_ROUNDS]
-    if behind and not _narrows_first(going, left_s):
+    if behind and (some_wait or not _narrows_first(going, left_s)):
         return min(behind, key=lambda workload: workload.round)
     usual = usual_scatter([workload.scatter for workload in going])
     return min(going, key=lambda workload: share_had(workload, workload.round, workload.scatter, usual))
 
 
 def _narrows_first(going: Sequence[WorkloadState], left_s: float) -> bool:
-    """`narrows_first`; not where a table waits so that others have steady rounds, or little is known yet."""
-    if math.isinf(left_s) or any(one.scatter is None or one.waiting for one in going):
+    """`narrows_first`, of those that had their fewest rounds: not while nothing is known of one of them."""
+    begun = [one for one in going if one.round >= one.fewest]  # a large table may never get there
+    if math.isinf(left_s) or not begun or any(one.scatter is None for one in begun):
         return False
-    rounds = [Had(one.round, one.fewest, one.later_round_cost_ns(), one.steady_cost_ns()) for one in going]
+    rounds = [Had(one.round, one.fewest, one.later_round_cost_ns(), one.steady_cost_ns()) for one in begun]
     return narrows_first(rounds, 1e9 * left_s)
 
 
@@ -271,11 +274,11 @@ def _narrows(pairs: Pairs) -> float:
     return (1.0 - same) / (1.0 + more * same)
 
 
-def _known_rows(workload: WorkloadState, settings: Settings) -> frozenset[int]:
-    """Ids of rows that need no more rounds for what their ratios say; the row that ratios are to needs none
-    where no other row of its table does."""
+def _known_rows(workload: WorkloadState, settings: Settings) -> tuple[frozenset[int], frozenset[int]]:
+    """Ids of rows that need no more rounds for what their ratios say, and of those that ratios are to, which
+    need none where no other row of their table does."""
     level = level_at_look(look_number(workload.round), settings.level)
-    known: set[int] = set()
+    known, references = set[int](), set[int]()
     for cases, table in workload.tables_of_cases():
         if table.column is None or len(cases) < 2:
             continue
@@ -286,6 +289,7 @@ def _known_rows(workload: WorkloadState, settings: Settings) -> frozenset[int]:
             if one.interval is not None and well_known(one.interval, settings.precision)
         }
         known |= precise
+        references.add(cases[table.column].id)
         if len(precise) == len(found):
             known.add(cases[table.column].id)
-    return frozenset(known)
+    return frozenset(known), frozenset(references)

@@ -182,11 +182,14 @@ def _narrows_first(
     left_ns: float,
 ) -> bool:
     """As `estimate.next_of` will decide after so many rounds."""
-    if math.isinf(left_ns) or any(scatters[at] is None or workloads[at].waiting for at in going):
+    begun = [at for at in going if rounds[at] >= workloads[at].fewest]
+    if math.isinf(left_ns) or not begun or any(one.waiting for one in workloads):
+        return False
+    if any(scatters[at] is None for at in begun):
         return False
     had = [
         Had(rounds[at], one.fewest, one.later_round_cost_ns(), one.steady_cost_ns(rounds[at]))
-        for at, one in ((at, workloads[at]) for at in going)
+        for at, one in ((at, workloads[at]) for at in begun)
     ]
     return narrows_first(had, left_ns)
 

@@ -212,7 +212,8 @@ class WorkloadState:
     level: float = 0.95  # of the run
     layouts: int = 0  # of its programs' code; 0: all have one
     longer_in_vain: int = 0  # the last launches that went on for a core of their own, and had none
-    least_between: int = 1  # `every` of those that are not known and have the most turns
+    references: frozenset[int] = frozenset()  # ids: ratios are to them, as of the last look
+    least_between: int = 1  # `every` of those that are not known and have the most turns; 0: all are known
 
     @property
     def active_cases(self) -> list[CaseState]:
@@ -306,17 +307,25 @@ class WorkloadState:
         """Rounds from one launch to the next once turns may be rare: 1, or more for one that is dear, or
         known well enough. Where all that are not known are dear, they are less so alike: a round without
         anybody is none."""
+        if not self.least_between:
+            return 1
         between = max(1, self.every.get(case.id, 1) // self.least_between)
         return max(between, KNOWN_EVERY) if self.is_known(case) else between
 
     def _note_least_between(self) -> None:
-        """Once it is known anew who is dear, known, or there at all."""
-        dear = [self.every.get(case.id, 1) for case in self.going_cases if not self.is_known(case)]
-        self.least_between = min(dear, default=1)
+        """Once it is known anew who is dear, known, or there at all.
 
-    def note_known(self, rows: frozenset[int]) -> None:
-        """Rows, by id, whose ratio was known well enough at this look."""
-        self.known_rows = rows
+        Rows that ratios are to are open as long as any other is, and have a turn wherever that has one.
+        """
+        unknown = [case for case in self.going_cases if not self.is_known(case)]
+        asked = [self.every.get(case.id, 1) for case in unknown if case.id not in self.references]
+        self.least_between = min(
+            asked, default=min((self.every.get(case.id, 1) for case in unknown), default=0)
+        )
+
+    def note_known(self, rows: frozenset[int], references: frozenset[int] = frozenset()) -> None:
+        """Rows, by id, whose ratio was known well enough at this look, and those that ratios are to."""
+        self.known_rows, self.references = rows, references
         self._note_least_between()
 
     def takes_own_core(self) -> bool:

@@ -111,13 +111,7 @@ class Output:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if self.mark.never_replaced:
             raise self._refused("it is there already")
-        try:
-            measured = self._bears(MEASURED, folder, name)
-        except PermissionError:
-            if not self.force:  # what may be written and not read is no file of toll's
-                raise
-            measured = False
-        if measured:
+        if standing.st_size and self._bears(MEASURED, folder, name):
             raise self._refused("it holds measured data, which you alone delete")
         if not (self.force or standing.st_size == 0 or self._bears(self.mark, folder, name)):
             raise self._refused(

@@ -711,3 +711,28 @@ def test_parts_of_sides_that_share_no_benchmark_are_no_parts(
         assert found["shared"]
         assert found["comparisons"] or codes[-1] == 0
     assert 2 not in codes
+    (tmp_path / "four").write_text("#!/bin/sh\nprintf 'name,ns\\nx,5\\nz,5\\n'\n")
+    (tmp_path / "four").chmod(0o755)
+    three = [str(tmp_path / name) for name in ("one", "two", "four")]
+    for part in range(1, 4):
+        assert toll(*three, "--all-pairs", *words, "--share", f"{part}/3") in (0, 1, 3)
+        assert json.loads(capsys.readouterr().out)["shared"], "two of three have x"
+
+
+@pytest.mark.parametrize("against", [(), ("--baseline", "counts.json")])
+def test_what_a_single_side_does_wrong_is_told_under_its_own_name(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], against: tuple[str, ...]
+) -> None:
+    program = tmp_path / "bench"
+    program.write_text("#!/bin/sh\ntest -e fails && exit 3\ntrue\n")
+    program.chmod(0o755)
+    words = ("--kind", "command", "--count", "instructions")
+    assert toll("true", *words, "--save-baseline", "counts.json") == 0
+    capsys.readouterr()
+    Path("fails").write_text("")
+    saved = () if against else ("--save-baseline", "more.json")
+    assert toll(str(program), *words, *against, *saved) == 2
+    told = " ".join(capsys.readouterr().out.split())
+    assert "bench exited with code 3" in told
+    assert "itself exited" not in told
+    assert "counts.json exited" not in told

@@ -152,8 +152,10 @@ def test_all_have_their_fewest_rounds_first() -> None:
     assert given == {"dear": FIRST_LOOK, "cheap": FIRST_LOOK}
 
 
-def until_the_time_ends(*workloads: WorkloadState, left_s: float) -> dict[str, int]:
-    while (chosen := next_of(workloads, SETTINGS, left_s)).round_cost_ns() <= 1e9 * left_s:
+def until_the_time_ends(*workloads: WorkloadState, left_s: float, some_wait: bool = False) -> dict[str, int]:
+    while (
+        chosen := next_of(workloads, SETTINGS, left_s, some_wait=some_wait)
+    ).round_cost_ns() <= 1e9 * left_s:
         chosen.round += 1
         left_s -= chosen.round_cost_ns() / 1e9
     return {workload.name: workload.round for workload in workloads}
@@ -176,8 +178,14 @@ def test_nothing_is_narrowed_first_while_little_is_known_or_tables_wait_for_stea
     noisy, unknown = going("noisy", FIRST_LOOK, 10**9, 0.9), going("unknown", FIRST_LOOK, 10**9, None)
     assert until_the_time_ends(noisy, unknown, left_s=16.0) == {"noisy": 20, "unknown": 20}
     noisy, waited_for = going("noisy", FIRST_LOOK, 10**9, 0.9), going("calm", FIRST_LOOK, 10**9, 0.001)
-    waited_for.waiting = frozenset({99})
-    assert until_the_time_ends(noisy, waited_for, left_s=16.0) == {"noisy": 20, "calm": 20}
+    assert until_the_time_ends(noisy, waited_for, left_s=16.0, some_wait=True) == {"noisy": 20, "calm": 20}
+    noisy, never = going("noisy", FIRST_LOOK, 10**9, 0.9), going("large", FIRST_LOOK, 10**12, None)
+    never.fewest = FIRST_LOOK + 4
+    calm = going("calm", FIRST_LOOK, 10**9, 0.001)
+    assert next_of([noisy, never, calm], SETTINGS, 16.0) in (never, noisy, calm)
+    noisy.round = calm.round = FIRST_LOOK + 1
+    never.round = FIRST_LOOK + 1
+    assert next_of([noisy, never, calm], SETTINGS, 14.0) is noisy, "whoever does not get there hinders nobody"
 
 
 def test_with_the_steady_rounds_no_interval_reaches_to_the_extremes() -> None:
@@ -366,14 +374,18 @@ def test_where_all_others_are_known_a_dear_row_has_all_rounds(dear: int) -> None
     """A round in which nobody had a turn was one of all: known rows had three of four."""
     made = looked_at(0.001, 0.02, 0.015, 0.05)
     made.every = {0: 1, 1: dear, 2: 1, 3: 1}  # 1 is launched with nobody
-    made.note_known(frozenset({0, 2, 3}))
+    made.note_known(frozenset({2, 3}), made.references)
     turns = turns_of(made, FIRST_LOOK + 8)
-    assert turns[1] == list(range(1, FIRST_LOOK + 9))
-    for known in (0, 2, 3):
+    assert made.references == {0}
+    assert turns[0] == turns[1] == list(range(1, FIRST_LOOK + 9))
+    for known in (2, 3):
         assert [number - FIRST_LOOK for number in turns[known] if number > FIRST_LOOK] == [4, 8]
     for case in made.cases:
         case.cost_ns = 10
-    assert made.rounds_cost_ns(FIRST_LOOK + 8) == 10 * (8 + 3 * 2)
+    assert made.rounds_cost_ns(FIRST_LOOK + 8) == 10 * (2 * 8 + 2 * 2)
+    made.note_known(frozenset({0, 1, 2, 3}), made.references)
+    assert turns_of(made, FIRST_LOOK + 3)[2] == list(range(1, FIRST_LOOK + 4)), "where others of them wait"
+    assert made.rounds_cost_ns(FIRST_LOOK + 8) == 10 * 4 * 8
 
 
 def test_dear_is_who_is_so_among_those_it_is_compared_with() -> None:
