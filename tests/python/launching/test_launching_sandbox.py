@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -107,10 +108,11 @@ def test_other_processes_are_neither_seen_nor_ended(sandbox: Sandbox) -> None:
 
 
 def test_the_temporary_folder_is_new_for_each_launch(sandbox: Sandbox) -> None:
+    place = f"/tmp/toll-test-{uuid.uuid4()}"  # somebody had a file /tmp/x
     for _ in range(2):
-        ended = shell("test ! -e /tmp/x && echo y > /tmp/x && cat /tmp/x")
+        ended = shell(f"test ! -e {place} && echo y > {place} && cat {place}")
         assert (ended.exit_code, ended.stdout) == (0, b"y\n"), ended.how()
-    assert not Path("/tmp/x").exists()
+    assert not Path(place).exists()
 
 
 def test_a_fresh_folder_and_one_for_reports_are_written_to(sandbox: Sandbox) -> None:
