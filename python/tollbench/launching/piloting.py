@@ -34,7 +34,7 @@ WAITING_NS = 3e6
 # of one pass (1 to 7 ms) as of 8 passes, and to 1.5 % from two passes on.
 OWN_THREAD_NS = 3e6
 CROWDED_NS = 50e6  # of more threads than processors: a batch has to be many turns of the scheduler long,
-FEWEST_LONG_BATCHES = 3  # and a launch to have as many of them as far as it has the time
+CROWDED_BATCHES = 2  # and a launch to have as many of them: of one, the first, takes longer
 LONGER_NS = (1e6, 8e6)  # the longest says what a program takes that nobody interrupts
 _LONGER_BATCHES = 4
 _MOST_LONGER_BATCHES = 24  # where others work on the same core most of the time
@@ -127,7 +127,7 @@ def _fills_ns(footing: Mapping[str, object]) -> float:
 
 def _longest_ns(seconds: float) -> float:
     """What a batch may take where requests of a launch together take about so much."""
-    return 1e9 * seconds / FEWEST_LONG_BATCHES
+    return 1e9 * seconds / CROWDED_BATCHES
 
 
 def _seen_waiting(program: Conversation, count: int) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import WARM_SHARE, Errand
 from tollbench.launching.failure import HaltingRefused, LaunchFailed
-from tollbench.launching.piloting import FEWEST_LONG_BATCHES, LONGER_NS, CaseWork
+from tollbench.launching.piloting import CROWDED_BATCHES, LONGER_NS, CaseWork
 from tollbench.launching.starting import Starter
 from tollbench.launching.turns import Turns
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
@@ -40,7 +40,8 @@ _UNDISTURBED_NS = 20e6  # of batches in a row at the end
 _REQUEST_NS = 0.2e6  # what a turn costs besides the batch
 _BEST_SHARE = 2.0  # blocks by the root of what a launch costs over what a block costs, times this
 _FEWEST_BLOCKS = 5
-_LENIENT = 1.25  # times what a launch's batches may take, where that brings the fewest
+_FEWEST_LONG_BLOCKS = 3  # of batches that are means over much already
+_LENIENT = 1.25  # times what a launch's batches may take, where that brings a second one
 _LONG_BLOCK_NS = 2.5e6
 MOST_TIMES = 3  # as many blocks, where others work on the core and there is time
 _FEWEST_OWN = 2  # batches with the core to itself that a program shall have, as far as blocks allow
@@ -67,13 +68,13 @@ def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
     """
     begin_ns = sum(work.begin_ns for work in works) / len(works)
     block_ns = _block_ns(works) / len(works)
-    fewest = _FEWEST_BLOCKS if block_ns < _LONG_BLOCK_NS else FEWEST_LONG_BATCHES
+    fewest = _FEWEST_BLOCKS if block_ns < _LONG_BLOCK_NS else _FEWEST_LONG_BLOCKS
     wanted = max(fewest, round(_BEST_SHARE * math.sqrt(begin_ns / block_ns)))
     room = 1e9 * settings.launch_s / block_ns
-    # Batches of more threads than processors fill it by a third each, more or less as their pilot was quick:
+    # Batches of more threads than processors fill half of it each, more or less as their pilot was quick:
     # rows of one table had one or two in a launch by that.
     crowded = all(work.beside_threads and work.iterations > 1 for work in works)
-    most = max(int(room), min(fewest, int(_LENIENT * room))) if crowded else int(room)
+    most = max(int(room), min(CROWDED_BATCHES, int(_LENIENT * room))) if crowded else int(room)
     return max(1, min(wanted, settings.batches, most))
 
 

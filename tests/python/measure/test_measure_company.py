@@ -385,11 +385,11 @@ def test_blocks_are_many_where_starting_is_dear_and_few_where_batches_are() -> N
     assert blocks_of([cheap], Settings(batches=1)) == 1
 
 
-@pytest.mark.parametrize("ms", [24.0, 27.3, 30.0, 33.0])
-def test_more_threads_than_processors_have_three_batches_a_launch_however_their_pilot_went(ms: float) -> None:
-    """They had two, or one where the pilot was a little slower: rows of one table, beside each other."""
+@pytest.mark.parametrize("ms", [30.0, 36.0, 41.0, 44.0, 50.0])
+def test_more_threads_than_processors_have_two_batches_a_launch_however_their_pilot_went(ms: float) -> None:
+    """They had one where the pilot was a little slower: rows of one table, beside each other."""
     crowded = CaseWork(9, 1e6 * ms, 1, 4e6, beside_threads=True)
-    assert blocks_of([crowded], Settings(launch_s=0.082, batches=10)) == 3
+    assert blocks_of([crowded], Settings(launch_s=0.082, batches=10)) == 2
     assert blocks_of([replace(crowded, iterations=1, batch_ns=70e6)], Settings(launch_s=0.082)) == 1
 
 
