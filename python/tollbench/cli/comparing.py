@@ -366,9 +366,14 @@ def show(
                 output.write(RENDERERS[form](found), kept)
             except TollError as refused:
                 errors.append(refused)
-    if errors:
-        whole = joined(errors)
-        raise TollError(whole.what, whole.next_step, worse(exit_code(found), whole.code))
+    unless_ended_early(exit_code(found), joined(errors) if errors else None)
+
+
+def unless_ended_early(verdicts: Exit, error: TollError | None) -> Exit:
+    """The code of the verdicts. Raises `error` where there is one, with the `worse` of both codes."""
+    if error is not None:
+        raise TollError(error.what, error.next_step, worse(verdicts, error.code))
+    return verdicts
 
 
 def worse(verdicts: Exit, error: Exit) -> Exit:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tollbench
-from tollbench.cli.comparing import machine_line, raw_path, worse
+from tollbench.cli.comparing import machine_line, raw_path, unless_ended_early
 from tollbench.cli.comparing_sides import subject_of_written
 from tollbench.cli.console import Progress, progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
@@ -129,14 +129,11 @@ def measured(request: RebuildRequest, *, wait: bool) -> tuple[Rebuilds, TollErro
     return found.model_copy(update=told), keeping.error or (no_room(found.no_room) if found.no_room else None)
 
 
-def told(request: RebuildRequest, *, wait: bool, as_json: bool, as_markdown: bool) -> Exit:
+def measured_and_shown(request: RebuildRequest, *, wait: bool, as_json: bool, as_markdown: bool) -> Exit:
     """All of it; the exit code. Raises TollError as `measured` does, and where a disk was full meanwhile."""
     found, error = measured(request, wait=wait)
     show(found, as_json=as_json, as_markdown=as_markdown)
-    code = exit_code(found)
-    if error is not None:
-        raise TollError(error.what, error.next_step, worse(code, error.code))
-    return code
+    return unless_ended_early(exit_code(found), error)
 
 
 def show(found: Rebuilds, *, as_json: bool, as_markdown: bool) -> None:

@@ -122,7 +122,9 @@ def command(
             seed=seed,
             raw=raw,
         )
-        raise typer.Exit(rebuilding.told(again, wait=wait, as_json=as_json, as_markdown=as_markdown))
+        raise typer.Exit(
+            rebuilding.measured_and_shown(again, wait=wait, as_json=as_json, as_markdown=as_markdown)
+        )
     request = trusting.TrustRequest(
         operations=tuple(operations or ["*"]),
         budget_s=seconds("--budget", budget),
@@ -136,4 +138,6 @@ def command(
         raw=raw,
         disturbances=trusting.disturbances(disturb),
     )
-    raise typer.Exit(trusting.told(request, wait=wait, as_json=as_json, as_markdown=as_markdown))
+    raise typer.Exit(
+        trusting.measured_and_shown(request, wait=wait, as_json=as_json, as_markdown=as_markdown)
+    )

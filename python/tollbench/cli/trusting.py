@@ -11,7 +11,7 @@ from pathlib import Path
 import tollbench
 from tollbench.catalog import environments, machine, suites
 from tollbench.cli.builds import build_plan
-from tollbench.cli.comparing import machine_line, raw_path, worse
+from tollbench.cli.comparing import machine_line, raw_path, unless_ended_early
 from tollbench.cli.console import progress, say, tell, tell_json
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.places import ROOT
@@ -124,14 +124,11 @@ def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | N
     return found, keeping.error or (no_room(found.no_room) if found.no_room else None)
 
 
-def told(request: TrustRequest, *, wait: bool, as_json: bool, as_markdown: bool) -> Exit:
+def measured_and_shown(request: TrustRequest, *, wait: bool, as_json: bool, as_markdown: bool) -> Exit:
     """All of it; the exit code. Raises TollError as `measured` does, and where a disk was full meanwhile."""
     found, error = measured(request, wait=wait)
     show(found, as_json=as_json, as_markdown=as_markdown)
-    code = exit_code(found, equal=request.equal > 0)
-    if error is not None:
-        raise TollError(error.what, error.next_step, worse(code, error.code))
-    return code
+    return unless_ended_early(exit_code(found, equal=request.equal > 0), error)
 
 
 def show(found: Trust, *, as_json: bool, as_markdown: bool) -> None:
