@@ -60,6 +60,11 @@ NANOSECONDS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}  # of a un
 SHARED_CORE = 1.1
 # A batch has a gauge before and one after it. Of longer ones these say too little: others work in bursts.
 LONGEST_GAUGED_NS = 2e6
+# A batch of a program with several threads has a census before and one after it. By what pilots say, which
+# beside others is up to eight times the 3 ms that they aim at; of more threads than processors it is 50 ms.
+LONGEST_CENSUS_NS = 25e6
+# In the footing of a launch: how long it waited before it began, for others to rest.
+WAITED_NS = "waited_ns"
 
 
 class Status(StrEnum):
@@ -372,6 +377,7 @@ class Batch(NamedTuple):
     details: Mapping[str, float] = _NOTHING  # declared in suite.toml
     gauge_ns: float = 0.0  # what a fixed piece of arithmetic took around it; 0: the program told none
     cells: tuple[tuple[str, int], ...] = ()  # consecutive samples by what they belong to: ("0>1", 1000)
+    others: int | None = None  # tasks in its way right before it or right after it, the more; None: no census
 
     @property
     def on_cpu_ns(self) -> float:

@@ -252,7 +252,8 @@ def _run_info(header: RunHeader, launches: Sequence[Launch], looks: int) -> RunI
 def _pauses_s(launches: Sequence[Launch]) -> float:
     """Seconds between an interruption and its resume, which are no part of what the run took.
 
-    Nothing else keeps a run from launching for a minute: between two launches toll works for milliseconds.
+    Nothing else keeps a run from launching for a minute: between two launches toll works for
+    milliseconds, and waits for others to rest for a fifth of a second.
     """
     paused, end = 0.0, None
     for one in sorted(launches, key=lambda launch: launch.id):

@@ -119,7 +119,7 @@ class CaseData:
 
     @property
     def left_out(self) -> float | None:
-        """Share of its timed batches that do not count, as their core was slow; None: all count by rule."""
+        """Share of its timed batches that do not count, as others worked beside it; None: all count."""
         flags = [value.own_core for value in self.values if value.own_core is not None]
         return 1.0 - float(np.concatenate(flags).mean()) if flags else None
 
@@ -206,7 +206,8 @@ def timed_alike(data: Sequence[CaseData], level: float, gone_on: GoneOn) -> list
     """The cases of a workload, all by one clock and the same kind of batches (`tollbench.analysis.values`,
     `tollbench.analysis.own_core`).
 
-    Settings too: a curve over numbers of threads would else tell what a neighbour took for what threads cost.
+    Settings too, of programs with one thread: a curve over sizes would else tell what a neighbour took for
+    what a size costs.
     `level` is the run's.
     """
     on_cpu = nobody_waits([case.by_round for case in data if case.measured])

@@ -7,8 +7,9 @@ import shlex
 from collections.abc import Collection, Sequence
 
 from tollbench import numbers
+from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import SettingComparison
-from tollbench.analysis.own_core import shared_all_the_same
+from tollbench.analysis.own_core import beside_others_all_the_same, shared_all_the_same
 from tollbench.analysis.results import IMPRECISE, Row, about
 from tollbench.analysis.spells import named, spells_told
 from tollbench.home import COMMAND
@@ -54,6 +55,7 @@ def cautions(
         + _not_halted(rows)
         + _mixed(comparisons)
         + _shared(comparisons)
+        + _beside_others(comparisons)
         + spells_told(rows, following)
     )
     return [about(workload, sentence) for sentence in told]
@@ -124,6 +126,35 @@ def _shared(comparisons: Sequence[SettingComparison]) -> list[str]:
         f"In {100 * share:.0f} % of the batches somebody else used the core too (its gauge was slow), too"
         " many to leave them out: all count, and values and ratios hold what a neighbour took."
     ]
+
+
+def _beside_others(comparisons: Sequence[SettingComparison]) -> list[str]:
+    """The same of tables whose programs have several threads, and whether some settings left such batches out
+    and others did not."""
+    shares = [beside_others_all_the_same([case.by_round for case in one.cases]) for one in comparisons]
+    tables = sum(share >= SHARED_WORTH_TELLING for share in shares)
+    told = []
+    if tables:
+        of_tables = f" of {tables} of the {len(shares)} settings" if len(shares) > 1 else ""
+        told.append(
+            f"In up to {100 * max(shares):.0f} % of the batches{of_tables} others were in the way, and too"
+            " few rounds would be left without these: all count, and values and ratios hold what others took."
+        )
+    left_out = [
+        max((case.left_out or 0.0 for case in one.cases if _has_others(case)), default=0.0)
+        for one in comparisons
+    ]
+    apart = sum(share >= SHARED_WORTH_TELLING for share in left_out)
+    if 0 < apart < len(left_out):
+        told.append(
+            f"Batches that others were in the way of are left out in {apart} of the {len(left_out)} settings;"
+            " values of the other settings hold what others took: compare rows within a setting."
+        )
+    return told
+
+
+def _has_others(case: CaseData) -> bool:
+    return any(value.others.size for value in case.values)
 
 
 def _imprecise(

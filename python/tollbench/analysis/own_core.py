@@ -1,4 +1,4 @@
-"""Which batches count: those in which a program had its core to itself.
+"""Which batches count: those in which a program had its core, or the machine, to itself.
 
 Two hardware threads of a core share its execution units. Where somebody works on the other one, a neighbour
 on the same machine or another guest of the same host, the same instructions take up to twice as long, and
@@ -7,8 +7,14 @@ on the processor holds that as well, and a ratio of two such programs has two va
 the neighbour works. So programs with one thread time a fixed piece of arithmetic around each batch
 (`Batch.gauge_ns`), and batches whose gauge was slow are left out.
 
-What is left out is decided by gauges, never by what a batch took: the choice knows nothing of which program
-is quicker, and intervals keep their level.
+Programs that wait or have threads want more than one processor, and take another time where somebody else
+has one: beside a process that worked half of the time, a thread was started in 8.8 us on its maker's
+processor and in 16.7 on another one, hardly ever in between, and two threads that contend for an integer took
+one or two times as long. Around their batches toll takes a census of the others that want
+a processor which the program could use (`Batch.others`), and batches with somebody in their way are left out.
+
+What is left out is decided by gauges and the census, never by what a batch took: the choice knows nothing of
+which program is quicker, and intervals keep their level.
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ from tollbench.stats import NEVER_GONE_ON, GoneOn, final_level, rounds_needed
 from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE
 
 QUIETEST = 0.05  # share of a program's gauges that are taken for undisturbed
+FEWEST_MOVED = 3  # launches beside others and as many without them, to say whether others move a program
 # That each two programs have to have left, and two more than the table's intervals take,
 FEWEST_ROUNDS = 10
 FEWEST_SHARE = 1 / 4  # of all rounds, and some of each third: a faster clock at first is no quieter neighbour
@@ -37,15 +44,16 @@ def on_own_core(
 ) -> list[dict[int, LaunchValue]]:
     """The launches of a workload's cases, each with the batches that count.
 
-    With all of them where too few would be left in one of the `tables`, which have positions of cases: a
-    curve over settings would else tell what a neighbour took for what a setting costs. `environments` has
-    each case's own, `level` is the run's. Programs with several threads occupy the other hardware thread
-    themselves, those in other languages tell no gauge, and of batches as long as a neighbour's bursts two
-    instants say too little: a workload with such a one keeps all batches.
+    Of programs with one thread by their gauges, with all batches where too few would be left in one of the
+    `tables`, which have positions of cases: a curve over settings would else tell what a neighbour took for
+    what a setting costs. `environments` has each case's own, `level` is the run's. Programs with several
+    threads occupy the other hardware thread themselves, those in other languages tell no gauge, and of
+    batches as long as a neighbour's bursts two instants say too little: where a workload has such a one, only
+    tables of which all rows have a census leave batches out.
     """
     as_they_are = [dict(case) for case in cases]
     if not all(_told_by_gauges(case) for case in cases):
-        return as_they_are
+        return _beside_nobody(as_they_are, tables, level, gone_on)
     undisturbed = [_undisturbed_ns(case) for case in cases]
     if not _of_one_core(undisturbed, environments):
         return as_they_are
@@ -60,6 +68,64 @@ def on_own_core(
         _count_together([found[at] for at in table])
     enough = all(_enough([found[at] for at in table], level, gone_on) for table in tables)
     return found if enough else as_they_are
+
+
+def _beside_nobody(
+    cases: list[dict[int, LaunchValue]], tables: Sequence[Sequence[int]], level: float, gone_on: GoneOn
+) -> list[dict[int, LaunchValue]]:
+    """The cases, those of tables that have a census with the batches that had nobody in their way.
+
+    Table by table: batches of more threads than processors are long, and keep what others took in any case.
+    """
+    found = list(cases)
+    for table in tables:
+        if not all(map(_has_census, (cases[at] for at in table))):
+            continue
+        alone = [
+            {
+                number: value.timed_by(on_cpu=value.on_cpu, own_core=value.others == 0)
+                for number, value in cases[at].items()
+            }
+            for at in table
+        ]
+        if _enough(alone, level, gone_on):
+            for at, case in zip(table, alone, strict=True):
+                found[at] = case
+    return found
+
+
+def _has_census(case: ByRound) -> bool:
+    return bool(case) and all(value.others.size for value in case.values())
+
+
+def moved_by_others(table: Sequence[ByRound]) -> float:
+    """By how much others move the middle one of a table's rows: the larger over the smaller of the medians of
+    launches beside them and without them. 1 where a row has no census, or too few such launches."""
+    if not table or not all(map(_has_census, table)):
+        return 1.0
+    return float(np.median([_moved(case) for case in table]))
+
+
+def _moved(case: ByRound) -> float:
+    sides: list[list[float]] = []
+    for beside in (False, True):
+        flags = [(value, (value.others > 0) == beside) for value in case.values()]
+        blocks = [value.timed_by(on_cpu=value.on_cpu, own_core=which).blocks for value, which in flags]
+        sides.append([float(np.median(each)) for each in blocks if each.size])
+    if min(map(len, sides)) < FEWEST_MOVED:
+        return 1.0
+    smaller, larger = sorted(float(np.median(side)) for side in sides)
+    return larger / smaller if smaller > 0 else 1.0
+
+
+def beside_others_all_the_same(table: Sequence[ByRound]) -> float:
+    """Share of a table's batches that had others in their way, where they count all the same; 0 where they do
+    not, or where a row has no census."""
+    if not table or any(value.own_core is not None for case in table for value in case.values()):
+        return 0.0
+    if not all(map(_has_census, table)):
+        return 0.0
+    return float(np.mean(np.concatenate([value.others > 0 for case in table for value in case.values()])))
 
 
 def shared_all_the_same(cases: Sequence[ByRound], environments: Sequence[str]) -> float:

@@ -22,6 +22,7 @@ from tollbench.words import (
     CODE_LAYOUTS,
     PERCENTILES,
     TURNS_ON_CPU,
+    WAITED_NS,
     Purpose,
     Status,
     times_own_thread,
@@ -214,6 +215,7 @@ def _identity(case: CaseData) -> dict[str, Any]:
     footing = {**record.footing, **_observed(case)}
     if case.on_cpu:
         footing["timed_by"] = "CPU time"
+    footing.pop(WAITED_NS, None)  # before that one launch
     if tied := sum(TURNS_ON_CPU in launch.footing for launch in case.launches):
         footing.pop(TURNS_ON_CPU, None)  # another one in each launch
         of_launches = "" if tied == len(case.launches) else f", in {tied} of {len(case.launches)} launches"
@@ -225,6 +227,8 @@ def _identity(case: CaseData) -> dict[str, Any]:
     if case.left_out is not None:
         of_launches = f"{len(case.counting)} of {len(case.launches)} launches count"
         shared = "whose core was slow, or that of one in turns with it"
+        if any(value.others.size for value in case.values):
+            shared = "that others were in the way of"
         footing["left_out"] = f"{100 * case.left_out:.0f} % of batches, {shared}; {of_launches}"
     return {
         "contender": record.contender,

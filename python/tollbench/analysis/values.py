@@ -22,7 +22,7 @@ MOST_WAITING = 0.1  # of a case's batches: one that waited for a page of its pro
 _ALONE = 1.05  # times its wall time: one thread cannot have more CPU time, but for the clocks' steps
 _NONE = np.empty(0)
 Flags = npt.NDArray[np.bool_]
-Timed = tuple[bool, bool]  # whether on the processor, and only while nobody shared the core
+Timed = tuple[bool, bool]  # whether on the processor, and only where nobody shared the core or was in the way
 PLAINLY: Timed = (False, False)  # by the wall clock, all batches
 
 
@@ -42,14 +42,16 @@ class LaunchValue(NamedTuple):
     on_cpu: bool = False  # which of the two counts
     gauges: Floats = _NONE  # ns, of each timed batch; none of threads
     batch_ns: float = 0.0  # wall time of its shortest timed batch
-    own_core: Flags | None = None  # of each timed batch: whether it counts; None: all do
+    # Of each timed batch: whether it counts, as nobody shared its core or was in its way; None: all do.
+    own_core: Flags | None = None
     step_ns: float = 0.0  # of the clock that read single operations; 0: it read many at once
     code_layout: int = 0  # of its program's; 0: as it was linked
+    others: Floats = _NONE  # tasks in the way of each timed batch; none where not all have a census
 
     @property
     def ns(self) -> float:
         """By the clock that counts, of the batches that count; NaN where none does."""
-        if self.own_core is not None:
+        if self.own_core is not None and not self.own_core.all():
             return float(median_of(self.blocks.tolist())) if self.counts else math.nan
         return self.on_cpu_ns if self.on_cpu and self.on_cpu_ns is not None else self.wall_ns
 
@@ -83,7 +85,9 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
     """Of a launch that succeeded; `samples` has those of each timed batch, None for kind "batch"."""
     timed = [batch for batch in launch.batches if not batch.warmup]
     layout = _code_layout(launch)
-    gauges, batch_ns = _gauges(launch, timed), min((batch.wall_ns for batch in timed), default=0.0)
+    others, batch_ns = _others(timed), min((batch.wall_ns for batch in timed), default=0.0)
+    # A gauge tells of one core, where a census tells of all that the program wants.
+    gauges = _NONE if others.size else _gauges(launch, timed)
     if samples is None:
         wall, on_cpu = [batch.wall_ns / batch.units for batch in timed], _on_cpu_ns(launch, timed)
         return LaunchValue(
@@ -96,13 +100,15 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
             gauges=gauges,
             batch_ns=batch_ns,
             code_layout=layout,
+            others=others,
         )
     ns = value_of_samples(samples, launch.clock)
     if any(batch.keys for batch in samples):
         return LaunchValue(ns, code_layout=layout)
-    kept = gauges if len(samples) == len(timed) else _NONE  # a batch may have no samples
+    whole = len(samples) == len(timed)  # a batch may have no samples
+    kept, others = (gauges, others) if whole else (_NONE, _NONE)
     # Asked for only beside others who took turns, or where some batches do not count.
-    needed = launch.company or kept.size
+    needed = launch.company or kept.size or others.size
     medians = [value_of_samples([batch], launch.clock) for batch in samples] if needed else []
     return LaunchValue(
         ns,
@@ -112,6 +118,7 @@ def launch_value(launch: Launch, samples: Sequence[BatchSamples] | None) -> Laun
         batch_ns=batch_ns,
         step_ns=resolution_ns(launch.clock),
         code_layout=layout,
+        others=others,
     )
 
 
@@ -160,6 +167,12 @@ def _gauges(launch: Launch, timed: Sequence[Batch]) -> Floats:
     if median_of([batch.cpu_ns - _ALONE * batch.wall_ns for batch in timed]) > 0:
         return _NONE
     return np.array([batch.gauge_ns for batch in timed], dtype=np.float64)
+
+
+def _others(timed: Sequence[Batch]) -> Floats:
+    """In the way of each of the timed batches, where a census was taken around all of them."""
+    found = [batch.others for batch in timed if batch.others is not None]
+    return np.array(found, dtype=np.float64) if found and len(found) == len(timed) else _NONE
 
 
 def nobody_waits(cases: Sequence[ByRound]) -> bool:

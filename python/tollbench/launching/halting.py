@@ -135,6 +135,11 @@ def family(leader: int) -> list[int]:
     return found
 
 
+def at_work(leader: int) -> int:
+    """How many threads of a program and its descendants run now, or would like to."""
+    return sum(state == "R" for pid in family(leader) for state in _states(pid))
+
+
 def _states(pid: int) -> Iterator[str]:
     """A letter for each thread (proc_pid_stat(5)): R runs or would like to, S sleeps, T is stopped."""
     for thread in threads_of(pid):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import accumulate, chain
 from pathlib import Path
 
+from tollbench.launching.census import Census, own_cpus
 from tollbench.launching.child import Launcher, Limits
 from tollbench.launching.clock import Clock, SystemClock
 from tollbench.launching.conversation import Errand
@@ -38,7 +39,7 @@ from tollbench.measure.fitting import let_wait
 from tollbench.measure.forecast import forecast, guessed, launch_costs_ns, shortage
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
 from tollbench.measure.spending import ROUNDS_OF_EACH
-from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin
+from tollbench.measure.state import COUNTING_PASSES, CaseState, WorkloadState, begin, spent_ns
 from tollbench.plan import Plan, Settings, code_layout, headline_cases, layout_seed, quick_cases, round_order
 from tollbench.stats import next_look
 from tollbench.store import Launch, RunFile
@@ -60,7 +61,12 @@ _MOST_PILOTS_OF_THREADS = 6
 _PILOTING_SHARE = 0.1  # of the time, for the third to the sixth
 _DEAREST_SECOND_PILOT_NS = 2e8  # of a program with threads: 40 of the headline's take 3 s together
 _SHORT_ITERATION_NS = 1e7  # of what takes no longer a dear pilot was one beside a neighbour
-_MOST_IN_VAIN = 3  # launches in a row that were longer and still had no core of their own
+_MOST_IN_VAIN = 3  # launches in a row that were longer, or waited, and others were there all the same
+# For others to rest, before a launch of a program that they move. Who works a tenth of a second at a time has
+# rested by then; who works all the time is waited for three times a workload.
+_LONGEST_WAIT_NS = 200_000_000
+_WAITING_STEP_S = 0.001
+_NOTING_RESTS = (6, 9)  # rounds, besides the looks at intervals: whose launches are worth waiting for
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
 
 
@@ -80,6 +86,7 @@ def run(
     on_event: Callable[[Event], None] = lambda _: None,
     interrupt: Interrupt | None = None,
     disturbance: Callable[[], Disturbance] = read_disturbance,
+    census: Census | None = None,
     environment: Mapping[str, str] | None = None,
     meanwhile: Meanwhile | None = None,
 ) -> str:
@@ -88,13 +95,14 @@ def run(
     A run file that holds launches already is gone on with. Returns what ended the run: "precision",
     "launches", "budget" or "interrupt". Raises TollError where the disk takes no more. The caller holds the
     machine (`tollbench.launching.machine_lock`). `environment` is what programs get; None: our own.
+    `census` counts who is in the way of programs; None: by what the kernel tells.
     """
     with ExitStack() as stack:
         stop = interrupt or stack.enter_context(Interrupt())
         starter = Starter(launcher or ProcessLauncher(stop), clock or SystemClock())
         variables = own_environment() if environment is None else environment
         errands = Errands(plan, variables, allocations_library)
-        recorder = Recorder(starter, disturbance)
+        recorder = Recorder(starter, disturbance, census or Census(starter.clock, cpus=own_cpus()))
         watch = stack.enter_context(meanwhile or Meanwhile())
         return _Run(plan, programs, run_file, recorder, errands, stop, canary, on_event, watch).go()
 
@@ -140,7 +148,7 @@ class _Run:
         self._launches = len(stored)
         self._beats = max((one.round for one in stored if one.purpose is Purpose.CANARY), default=0)
         self._canary_ns = sum(launch.wall_ns for launch in stored if launch.purpose is Purpose.CANARY)
-        self._spent_before_ns = sum(launch.wall_ns for launch in stored)
+        self._spent_before_ns = sum(spent_ns(launch) for launch in stored)
         self._started_ns = self._clock.now_ns()
         self._failed_beats = 0
 
@@ -412,6 +420,8 @@ class _Run:
                     self._measure(workload, lacking, number, random.Random(f"turns/{place}"))
         workload.round = number
         workload.judge(self._settings)
+        if number in _NOTING_RESTS or next_look(number - 1) == number:
+            workload.note_rests()
         # Looking after each round would cost more than it tells.
         if number == workload.fewest or next_look(number - 1) == number:
             look_at(workload, self._settings)
@@ -420,8 +430,11 @@ class _Run:
         self, workload: WorkloadState, states: Sequence[CaseState], number: int, rng: random.Random
     ) -> None:
         """One launch of each, taking turns."""
+        waited_ns = self._await_rest(workload, states)
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
+        if len(states) == 1 and states[0].id in workload.census:
+            members = [replace(members[0], threads=states[0].threads, waited_ns=waited_ns)]
         blocks = blocks_of([member.work for member in members], self._settings)
         longer = (
             workload.takes_own_core()
@@ -443,6 +456,25 @@ class _Run:
                 self._end_case(state, state.status, state.reason)
         if longer:
             workload.longer_in_vain = workload.longer_in_vain + 1 if made >= most else 0
+
+    def _await_rest(self, workload: WorkloadState, states: Sequence[CaseState]) -> int:
+        """Lets others finish before a program that they move begins; returns how long that took, ns.
+
+        Where they do not rest three times in a row, launches of the workload begin at once from then on.
+        """
+        alone = len(states) == 1 and states[0].id in workload.rests
+        if not alone or workload.waited_in_vain >= _MOST_IN_VAIN or not self._has_time_to_spare():
+            return 0
+        self._may_launch()  # a canary that is due has its turn before, not in a moment that was waited for
+        began_ns, census = self._clock.now_ns(), self._recorder.census
+        longest_ns = min(_LONGEST_WAIT_NS, 1e9 * self._left_s())
+        while census and census.in_the_way(states[0].threads) and not self._interrupt.requested:
+            if self._clock.now_ns() - began_ns >= longest_ns:
+                workload.waited_in_vain += 1
+                return self._clock.now_ns() - began_ns
+            self._clock.sleep(_WAITING_STEP_S)
+        workload.waited_in_vain = 0
+        return self._clock.now_ns() - began_ns
 
     def _members(self, states: Sequence[CaseState], purpose: Purpose, number: int) -> list[Member]:
         works = [work for state in states if (work := state.work) is not None]

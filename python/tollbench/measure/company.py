@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from tollbench.launching.census import Census
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import WARM_SHARE, Errand
 from tollbench.launching.failure import HaltingRefused, LaunchFailed
@@ -55,6 +56,8 @@ class Member:
     errand: Errand
     work: CaseWork
     not_halted: str = ""  # why it is launched alone, though it might take turns if it could be halted
+    threads: int = 0  # of one that is launched alone and whose batches have a census; 0: they have none
+    waited_ns: int = 0  # before its launch, for others to rest
 
 
 def blocks_of(works: Sequence[CaseWork], settings: Settings) -> int:
@@ -128,9 +131,15 @@ class Company:
     """One launch of each member, alive at the same time. One that fails costs the others nothing but time."""
 
     def __init__(
-        self, starter: Starter, members: Sequence[Member], limits: Limits, over: Callable[[], bool]
+        self,
+        starter: Starter,
+        members: Sequence[Member],
+        limits: Limits,
+        over: Callable[[], bool],
+        census: Census | None = None,
     ) -> None:
         self._starter = starter
+        self._census = census or Census(starter.clock)
         self._members = members
         self._limits = limits
         self._over = over  # whether the run has no time left
@@ -285,6 +294,8 @@ class Company:
             program.time_warmed(work.iterations, None, work.again)
         elif not (as_it_is or few or work.batch_ns > LONGEST_TURN_NS):
             program.time_warmed(work.iterations, None)
+        elif self._members[side].threads:
+            program.time_with_census(work.iterations, self._census, self._members[side].threads)
         else:
             program.time(work.iterations)
 

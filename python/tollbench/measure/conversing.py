@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tollbench.launching.census import Census
 from tollbench.launching.child import Child
 from tollbench.launching.clock import Clock
 from tollbench.launching.conversation import Conversation, Errand
+from tollbench.launching.halting import at_work
 from tollbench.launching.messages import Ready
 from tollbench.launching.protocol import Timed
 from tollbench.launching.warming import steady
@@ -36,6 +38,7 @@ class RecordedConversation(Conversation):
         self.timed: list[Timed] = []
         self.allocations: Allocations | None = None
         self.observed: dict[str, object] = {}  # what toll adds to the launch's footing
+        self._in_the_way: int | None = None  # after the last batch with a census
 
     def time(self, count: int, layout: int | None = None, *, warmup: bool = False) -> Timed:
         """One timed request. The first brings the launch's layout; the others find the state that it left.
@@ -55,6 +58,19 @@ class RecordedConversation(Conversation):
         answer = super().time_warmed(count, layout, warm)
         self.timed[kept:] = [answer]
         return answer
+
+    def time_with_census(self, count: int, census: Census, threads: int) -> None:
+        """A timed request of a program with so many threads, with who was in its way right before it and once
+        its answer had come."""
+
+        def others() -> int | None:
+            return census.in_the_way(threads, lambda: at_work(self.pid))
+
+        before = others() if self._in_the_way is None else self._in_the_way
+        answer = self.time(count)
+        self._in_the_way = after = others()  # before the next one too: nothing comes in between
+        found = None if before is None or after is None else max(before, after)
+        self.timed[-1] = replace(answer, batch=answer.batch._replace(others=found))
 
     def warm_up(self, count: int, limit_ns: int) -> None:
         """Warms the program, and says in the footing how that ended."""

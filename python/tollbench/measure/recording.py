@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tollbench.launching.census import Census
 from tollbench.launching.child import Limits
 from tollbench.launching.conversation import Errand
 from tollbench.launching.disturbance import Disturbance
@@ -19,7 +20,7 @@ from tollbench.launching.turns import WATCHED_S
 from tollbench.measure.company import Company, Member
 from tollbench.measure.conversing import LaunchPlace, RecordedConversation
 from tollbench.store import BatchSamples, Launch
-from tollbench.words import CODE_LAYOUT, NOT_HALTED, Status
+from tollbench.words import CODE_LAYOUT, NOT_HALTED, WAITED_NS, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class Recorder:
 
     starter: Starter
     disturbance: Callable[[], Disturbance]
+    census: Census | None = None  # None: none is taken
 
     def launch(self, place: LaunchPlace, errand: Errand, limits: Limits, talk: Talk) -> LaunchOutcome:
         """Runs one launch to its end, whatever it is. Raises only Interrupted, with nothing left running."""
@@ -93,12 +95,14 @@ class Recorder:
         NotHalted where toll may not halt programs that work out of turn.
         """
         scene = _Scene(self)
-        company = Company(self.starter, members, limits, over)
+        company = Company(self.starter, members, limits, over, self.census)
         company.launch(blocks, rng, most_blocks=most_blocks, rehearsing=rehearsing)
         together_ns = sum(company.spent_ns)
         for program in company.programs.values() if len(members) > 1 else ():
             program.observed["in_turns_with"] = len(members) - 1
         for side, program in company.programs.items():
+            if members[side].waited_ns:
+                program.observed[WAITED_NS] = members[side].waited_ns
             if members[side].not_halted:
                 program.observed[NOT_HALTED] = members[side].not_halted
         return tuple(

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tollbench.analysis.comparison import table_of
 from tollbench.analysis.grouping import by_setting, swept_parameters
-from tollbench.analysis.own_core import on_own_core
+from tollbench.analysis.own_core import moved_by_others, on_own_core
 from tollbench.analysis.rounds import rounds_of
 from tollbench.analysis.values import (
     ByRound,
@@ -33,10 +33,12 @@ from tollbench.stats import (
 )
 from tollbench.store import BatchSamples, Launch, RunFile
 from tollbench.words import (
+    LONGEST_CENSUS_NS,
     LONGEST_GAUGED_NS,
     NOT_HALTED,
     ONE_CODE_LAYOUT,
     SHARED_CORE,
+    WAITED_NS,
     Case,
     Kind,
     Program,
@@ -55,6 +57,7 @@ COUNTING_PASSES = 2  # a count is exact where launches with different layouts ag
 _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
 _DEAREST_FAILURE = 5  # times what a launch of the case takes
+_MOVED = 1.25  # times what it takes without others: what takes no more is not worth waiting for
 _AGREED = 1.5  # times as many iterations, at most
 _AGREEING_ON_ONE = 4  # pilots
 _WITH_ONE_ABOVE = 4  # pilots, of which one may fit more than two that agree: two unlucky ones agree soon
@@ -81,6 +84,7 @@ class CaseState:
     peak_bytes: int = 0  # of its pilot, resident
     one_thread: bool = True  # by its pilot; threads that are a load beside the timed one do not count
     gauged: bool = True  # by its pilots: their batches tell whether somebody else worked on the core
+    threads: int = 1  # by its pilot and what is declared of it; 2 where nobody says how many
     rehearsed: bool = False
     not_halted: str = ""  # why it takes no turns with others: it works out of turn, and may not be halted
     has_turn: bool = True  # False: the time for pilots was over before its own
@@ -89,6 +93,14 @@ class CaseState:
     def active(self) -> bool:
         """Whether it is still launched."""
         return self.has_turn and self.status in (Status.OK, Status.PLANNED)
+
+    @property
+    def wants_census(self) -> bool:
+        """Whether others may be in its way, whom two instants around its batches tell of; as far as it had
+        launches, these told."""
+        short = self.work is not None and self.work.batch_ns <= LONGEST_CENSUS_NS
+        told = all(value.others.size for value in self.values.values() if value is not None)
+        return self.threads > 1 and short and told
 
     @property
     def fit_agreed(self) -> bool:
@@ -135,6 +147,7 @@ class CaseState:
         """
         self.cost_ns = min(pilot.wall_ns, self.cost_ns) if self.fits else pilot.wall_ns
         self.one_thread = one_thread(pilot.footing) or times_own_thread(pilot.footing)
+        self.threads = _threads({**self.case.footing, **pilot.footing})
         self.gauged = self.gauged and one_thread(pilot.footing) and all(one.gauge_ns for one in pilot.batches)
         self.peak_bytes = max(self.peak_bytes, *(batch.peak_bytes for batch in pilot.batches))
         self.fits.append(work_after(pilot, self.case.kind, settings.launch_s))
@@ -171,7 +184,7 @@ class CaseState:
         self.values[launch.round] = None
         if launch.status is Status.OK:
             self.went_well += 1
-            self.went_well_ns += launch.wall_ns
+            self.went_well_ns += spent_ns(launch)
             self.values[launch.round] = launch_value(launch, samples)
             self.status, self.reason = Status.OK, ""
             return
@@ -183,7 +196,7 @@ class CaseState:
     def _take_cost(self, launch: Launch) -> None:
         """The mean of all launches; one that failed counts for some of those that went well, at most: a
         time-out says what it may cost again, and no more than that."""
-        wall_ns = launch.wall_ns
+        wall_ns = spent_ns(launch)
         if launch.status is not Status.OK:
             wall_ns = min(wall_ns, _DEAREST_FAILURE * self.cost_ns)
         self.cost_ns = (self.cost_ns * len(self.values) + wall_ns) // (len(self.values) + 1)
@@ -212,6 +225,9 @@ class WorkloadState:
     level: float = 0.95  # of the run
     layouts: int = 0  # of its programs' code; 0: all have one
     longer_in_vain: int = 0  # the last launches that went on for a core of their own, and had none
+    rests: frozenset[int] = frozenset()  # ids: their launches wait for others to rest, which move their table
+    waited_in_vain: int = 0  # the last launches, since the run was begun or gone on with, that waited in vain
+    census: frozenset[int] = frozenset()  # ids: rows of tables of which each row's batches have one
     references: frozenset[int] = frozenset()  # ids: ratios are to them, as of the last look
     least_between: int = 1  # `every` of those that are not known and have the most turns; 0: all are known
 
@@ -252,6 +268,12 @@ class WorkloadState:
         self.companions = {
             one.id: frozenset(each.id for each in company) for company in companies for one in company
         }
+        self.census = frozenset(
+            row.id
+            for rows in self._settings_of(known)
+            if all(row.wants_census and self.companions[row.id] == {row.id} for row in rows)
+            for row in rows
+        )
         stored = [number for case in self.cases for number in case.values]
         self.resumed_at = max(stored, default=0)
 
@@ -327,6 +349,28 @@ class WorkloadState:
         """Rows, by id, whose ratio was known well enough at this look, and those that ratios are to."""
         self.known_rows, self.references = rows, references
         self._note_least_between()
+
+    def note_rests(self) -> None:
+        """Whose launches are worth waiting for moments without others: rows of tables that these move.
+
+        Beside a process that worked half of the time, a thread was started in half of its time or a third,
+        and two that contend took up to three times theirs; wake-ups were moved by 3 to 13 %, and would have
+        waited for 8 of 165 s.
+        """
+        rests = set[int]()
+        for rows in self._settings_of(self.going_cases):
+            values = [
+                {at: value for at, value in row.values.items() if value is not None and at <= self.round}
+                for row in rows
+            ]
+            if all(row.id in self.census for row in rows) and moved_by_others(values) >= _MOVED:
+                rests |= {row.id for row in rows}
+        self.rests = frozenset(rests)
+
+    def _settings_of(self, cases: Sequence[CaseState]) -> list[list[CaseState]]:
+        """The rows of each table."""
+        swept = swept_parameters([case.case for case in self.cases])
+        return [[cases[at] for at in group] for group in by_setting([case.case for case in cases], swept)]
 
     def takes_own_core(self) -> bool:
         """Whether a report may leave out batches of its cases that somebody else worked beside, by what
@@ -413,6 +457,21 @@ class WorkloadState:
             return False
         level = level_at_look(look_number(self.round), settings.level)
         return all_precise(self.tables(), settings.precision, level)
+
+
+def _threads(footing: Mapping[str, object]) -> int:
+    """That a program says to have, or that are declared of it; 2 of those that say it in other words."""
+    if one_thread(footing) or times_own_thread(footing):
+        return 1
+    told = str(footing.get("threads", ""))
+    return max(2, int(told)) if told.isascii() and told.isdecimal() and len(told) < 8 else 2
+
+
+def spent_ns(launch: Launch) -> int:
+    """What a launch took of the run's time, with what it waited for others to rest."""
+    waited = launch.footing.get(WAITED_NS, 0)
+    told = isinstance(waited, int) and not isinstance(waited, bool) and waited > 0
+    return launch.wall_ns + (waited if told else 0)
 
 
 def _works_by_id(company: Sequence[CaseState]) -> dict[int, CaseWork]:

@@ -184,13 +184,14 @@ class Reader(SampleReader):
         counters: _Counters = {"{}": _NOTHING}  # texts that were found sound: as a rule all batches have one
         # One at a time: there may be millions.
         for values in self._iterate(self._batch_query(where), arguments):
-            number, text = values[1], values[-2]
+            number, text = values[1], values[-3]
             batch = _usual_batch(values, answers.get(number, 0), details, counters)
             if batch is None:
-                row = CheckedRow(self.path, "batch", _BATCH_COLUMNS, values[:-1])
-                gauge = CheckedRow(self.path, "gauge", ("ns",), values[-1:])
+                row = CheckedRow(self.path, "batch", _BATCH_COLUMNS, values[:-2])
+                gauge = CheckedRow(self.path, "gauge", ("ns",), values[-2:-1])
+                census = CheckedRow(self.path, "census", ("others",), values[-1:])
                 number = row.integer("launch_id")
-                batch = _batch(row, gauge, answers.get(number, 0), details)
+                batch = _batch(row, gauge, census, answers.get(number, 0), details)
                 if len(counters) < _MOST_COUNTERS and len(text) < _LONGEST_COUNTERS:
                     counters[text] = batch.counters
             batches[number].append(batch)
@@ -206,13 +207,16 @@ class Reader(SampleReader):
         )
 
     def _batch_query(self, where: str) -> str:
-        """_BATCH_COLUMNS, and the gauge in ns where the batch's program told one."""
+        """_BATCH_COLUMNS, the gauge in ns where the batch's program told one, and the tasks
+        that were in its way where a census was taken."""
         names = ", ".join(f"b.{name}" for name in _BATCH_COLUMNS)
-        gauge, joined = "NULL", ""
+        gauge, others, joined = "NULL", "NULL", ""
         if has_table("gauge", self._version):
             gauge, joined = "g.ns", "LEFT JOIN gauge g ON g.batch_id = b.id"
-        return f"""SELECT {names}, {gauge} FROM batch b JOIN launch l ON l.id = b.launch_id {joined}
-            WHERE {where} ORDER BY b.launch_id, b.ordinal"""
+        if has_table("census", self._version):
+            others, joined = "s.others", f"{joined} LEFT JOIN census s ON s.batch_id = b.id"
+        return f"""SELECT {names}, {gauge}, {others} FROM batch b
+            JOIN launch l ON l.id = b.launch_id {joined} WHERE {where} ORDER BY b.launch_id, b.ordinal"""
 
     def _companies(self, where: str, arguments: tuple[Any, ...]) -> dict[int, int]:
         columns = ("launch_id", "first_id")
@@ -305,9 +309,11 @@ _LONGEST_COUNTERS = 1000  # letters of one of them
 _Details = Mapping[int, Mapping[str, float]]  # by the batch's id
 
 
-# Of _BATCH_COLUMNS and the gauge, which a program tells or does not.
-_USUAL_TYPES = (int, int, int, int, float, float, int, int, int, int, int, int, str, float)
-_WITHOUT_GAUGE = (*_USUAL_TYPES[:-1], type(None))
+# Of _BATCH_COLUMNS, the gauge, which a program tells or does not, and the others that its census found.
+_MEASURED_TYPES = (int, int, int, int, float, float, int, int, int, int, int, int, str)
+_USUAL_TYPES = {
+    (*_MEASURED_TYPES, gauge, others) for gauge in (float, type(None)) for others in (int, type(None))
+}
 
 
 def _usual_batch(
@@ -315,14 +321,14 @@ def _usual_batch(
 ) -> Batch | None:
     """What `_batch` makes of a row that is as toll writes it, in a fifth of the time; None for any other."""
     types = tuple(map(type, values))
-    if types != _USUAL_TYPES and types != _WITHOUT_GAUGE:
+    if types not in _USUAL_TYPES:
         return None
-    number, launch, *measured, warmup, text, gauge = values
+    number, launch, *measured, warmup, text, gauge, others = values
     iterations, units, wall_ns, cpu_ns, *used = measured
     gauge_ns = gauge or 0.0
     if (
         text not in counters
-        or min(number, launch, warmup, *used) < 0
+        or min(number, launch, warmup, others or 0, *used) < 0
         or min(iterations, units) < 1
         or not (0 <= wall_ns < inf and 0 <= cpu_ns < inf and 0 <= gauge_ns <= MAX_DETAIL)
     ):
@@ -330,10 +336,10 @@ def _usual_batch(
     checksum = answer * iterations % 2**64
     cells = ()  # read with the samples
     told = details.get(number, _NOTHING)
-    return Batch._make((*measured, checksum, bool(warmup), counters[text], told, gauge_ns, cells))
+    return Batch._make((*measured, checksum, bool(warmup), counters[text], told, gauge_ns, cells, others))
 
 
-def _batch(row: CheckedRow, gauge: CheckedRow, answer: int, details: _Details) -> Batch:
+def _batch(row: CheckedRow, gauge: CheckedRow, census: CheckedRow, answer: int, details: _Details) -> Batch:
     """The checksum was found right when it was measured, so it is the answer times the iterations."""
     iterations = row.integer("iterations", low=1)
     return _record(
@@ -345,4 +351,5 @@ def _batch(row: CheckedRow, gauge: CheckedRow, answer: int, details: _Details) -
         details=details.get(row.integer("id"), {}),
         gauge_ns=gauge.optional_number("ns", 0.0, MAX_DETAIL) or 0.0,
         cells=(),  # read with the samples
+        others=census.optional_integer("others"),
     )

@@ -176,6 +176,8 @@ class RunFile(Reader):
                 self._insert("batch_detail", {"batch_id": batch_id, "name": name, "value": value})
             if batch.gauge_ns:
                 self._insert("gauge", {"batch_id": batch_id, "ns": batch.gauge_ns})
+            if batch.others is not None:
+                self._insert("census", {"batch_id": batch_id, "others": batch.others})
             if batch.cells:
                 self._insert("cells", {"batch_id": batch_id, "cells": json.dumps(batch.cells)})
         for first, encoding, data in blocks(_counted(launch, samples)):
@@ -421,6 +423,6 @@ def _launch_columns(launch: Launch) -> dict[str, Any]:
 
 
 def _batch_columns(batch: Batch) -> dict[str, Any]:
-    left_out = {"checksum", "counters", "warmup", "details", "gauge_ns", "cells"}
+    left_out = {"checksum", "counters", "warmup", "details", "gauge_ns", "cells", "others"}
     columns = {name: value for name, value in batch._asdict().items() if name not in left_out}
     return columns | {"warmup": int(batch.warmup), "counters": json.dumps(dict(batch.counters))}

@@ -1,7 +1,7 @@
 -- One run is one SQLite file. Times are nanoseconds, sizes bytes, instants UTC in ISO 8601.
 -- application_id marks the file as ours ("toll"), user_version is the schema's version.
 PRAGMA application_id = 0x746F6C6C;
-PRAGMA user_version = 6;
+PRAGMA user_version = 7;
 
 CREATE TABLE run (
     id           INTEGER PRIMARY KEY CHECK (id = 1),
@@ -158,4 +158,10 @@ CREATE TABLE look (                          -- each time that the run was gone 
     id       INTEGER PRIMARY KEY,
     at_utc   TEXT NOT NULL,
     launches INTEGER NOT NULL UNIQUE         -- measured until then; where none came since, nothing new was read
+) STRICT;
+
+-- Version 7:
+CREATE TABLE census (                        -- of batches around which one was taken
+    batch_id INTEGER PRIMARY KEY REFERENCES batch(id),
+    others   INTEGER NOT NULL                -- tasks of others in its way, right before or right after it
 ) STRICT;

@@ -20,7 +20,7 @@ from tollbench.home import COMMAND
 from tollbench.text import shown
 
 APPLICATION_ID = 0x746F6C6C  # "toll"
-VERSION = 6
+VERSION = 7
 _NEW_IN = {
     "detail": 2,
     "batch_detail": 2,
@@ -29,6 +29,7 @@ _NEW_IN = {
     "sample_block": 4,
     "gauge": 5,
     "look": 6,
+    "census": 7,
 }  # lacking in older files
 
 MAX_TEXT = 64 * 1024
@@ -41,6 +42,7 @@ MAX_ROWS = {
     "launch": 1_000_000, "batch": 10_000_000, "sample": 10_000_000, "allocation": 1_000_000,
     "detail": 100_000, "batch_detail": 10_000_000, "cells": 1_000_000, "company": 1_000_000,
     "sample_block": 1_000_000, "gauge": 10_000_000, "look": 1_000_000,
+    "census": 10_000_000,
 }  # fmt: skip
 MAX_BATCHES = 100_000  # of one launch: 25 s of the shortest
 CHECK_SECONDS = 60.0

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from tollbench.launching.census import Census
 from tollbench.launching.child import End, Limits
 from tollbench.launching.disturbance import Disturbance
 from tollbench.launching.failure import LaunchFailed
@@ -232,6 +233,9 @@ class Bench:
     flags: str = ""  # of all programs
     layouts: int = 0  # of the code of each
     one_layout: str = ""
+    runnable: Callable[[], int] = lambda: 1  # tasks of the machine: toll alone
+    cpus: int = 2
+    interrupt: Interrupt = field(default_factory=Interrupt)  # of the latest run
 
     def run(self) -> str:
         """A new run, or the resumed one where the file exists."""
@@ -240,7 +244,7 @@ class Bench:
             if self.path.exists()
             else RunFile.create(self.path, header_for(self.plan))
         )
-        interrupt = Interrupt()
+        interrupt = self.interrupt = Interrupt()
 
         def moment() -> None:
             self.moments += 1
@@ -273,6 +277,7 @@ class Bench:
                 on_event=on_event,
                 interrupt=interrupt,
                 disturbance=lambda: Disturbance(self.launcher.clock.ns // 100, None),
+                census=Census(self.launcher.clock, lambda: self.runnable(), self.cpus),
                 environment={"HOME": "/nowhere"},
             )
 

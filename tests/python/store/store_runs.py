@@ -53,7 +53,7 @@ CASE = Case(
 WARMUP = Batch(3, 3, 400.5, 700.0, 1, 2, 3, 4, 4096, (2**64 - 3) * 3 % 2**64, warmup=True)
 TIMED = Batch(
     3, 3, 300.5, 600.0, 1, 2, 3, 4, 4096, (2**64 - 3) * 3 % 2**64,
-    counters={"cycles": 9}, details={"drift": -4.5, "share": 0.25}, gauge_ns=1900.5,
+    counters={"cycles": 9}, details={"drift": -4.5, "share": 0.25}, gauge_ns=1900.5, others=3,
 )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def as_version_3(path: Path, seed: int = 1) -> Path:
     with RunFile.open(path) as run_file:
         rows = [row for each in run_file.all_launches() for row in _as_taken(run_file, each, rng)]
     connection = sqlite3.connect(path, isolation_level=None)
-    for table in ("sample_block", "gauge", "look"):
+    for table in ("sample_block", "gauge", "look", "census"):
         connection.execute(f"DROP TABLE {table}")
     connection.executemany(
         """INSERT INTO sample SELECT id, ?, '<f4', ? FROM batch WHERE launch_id = ? AND warmup = ?

@@ -85,7 +85,7 @@ def test_cells_belong_to_samples_and_leave_out_the_warm_up(tmp_path: Path) -> No
 def as_version_1(path: Path) -> None:
     """What the toll of then would have written."""
     connection = sqlite3.connect(path, isolation_level=None)
-    for table in ("batch_detail", "cells", "detail", "company", "sample_block", "gauge", "look"):
+    for table in ("batch_detail", "cells", "detail", "company", "sample_block", "gauge", "look", "census"):
         connection.execute(f"DROP TABLE {table}")
     connection.execute("PRAGMA user_version = 1")
     connection.close()
@@ -98,7 +98,7 @@ def test_a_file_of_version_1_is_read_without_details(path: Path) -> None:
         (workload,) = run_file.workloads()
         assert workload.details == ()
         first = run_file.launches(1)[0]
-        assert first.batches[1] == TIMED._replace(details={}, gauge_ns=0.0)
+        assert first.batches[1] == TIMED._replace(details={}, gauge_ns=0.0, others=None)
         assert run_file.cells(first.id) == ()
 
 

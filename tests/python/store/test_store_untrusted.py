@@ -227,6 +227,11 @@ def test_a_gauge_that_cannot_be_is_named(path: Path, ns: str) -> None:
     assert "gauge.ns" in refusal(path).what
 
 
+def test_a_census_that_cannot_be_is_named(path: Path) -> None:
+    change(path, "UPDATE census SET others = -1")
+    assert "census.others" in refusal(path).what
+
+
 def test_blob_beyond_the_limit_is_not_read_into_memory(path: Path) -> None:
     change(as_version_3(path), "UPDATE sample SET data = zeroblob(70000000), count = 17500000")
     assert "too big" in refusal(path).what  # SQLite itself refuses, before the bytes are there
