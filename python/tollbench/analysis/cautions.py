@@ -55,7 +55,7 @@ def cautions(
         + _not_halted(rows)
         + _mixed(comparisons)
         + _shared(comparisons)
-        + _beside_others(comparisons)
+        + (_beside_others(comparisons) if header.profile != "check" else [])
         + spells_told(rows, following)
     )
     return [about(workload, sentence) for sentence in told]
@@ -138,23 +138,25 @@ def _beside_others(comparisons: Sequence[SettingComparison]) -> list[str]:
         of_tables = f" of {tables} of the {len(shares)} settings" if len(shares) > 1 else ""
         told.append(
             f"In up to {100 * max(shares):.0f} % of the batches{of_tables} others were in the way, and too"
-            " few rounds would be left without these: all count, and values and ratios hold what others took."
+            " few rounds, or not of all rows alike, would be left without these: all count, and values and"
+            " ratios hold what others took."
         )
-    left_out = [
-        max((case.left_out or 0.0 for case in one.cases if _has_others(case)), default=0.0)
-        for one in comparisons
-    ]
-    apart = sum(share >= SHARED_WORTH_TELLING for share in left_out)
-    if 0 < apart < len(left_out):
+    left_out = [max(map(_left_out_beside_others, one.cases), default=0.0) for one in comparisons]
+    whole = sum(
+        share == 0.0 and any(value.own_core is None for case in one.cases for value in case.values)
+        for share, one in zip(left_out, comparisons, strict=True)
+    )
+    if whole and max(left_out) >= SHARED_WORTH_TELLING:
         told.append(
-            f"Batches that others were in the way of are left out in {apart} of the {len(left_out)} settings;"
-            " values of the other settings hold what others took: compare rows within a setting."
+            "Batches that others were in the way of are left out in some settings, and all count in"
+            f" {whole} of {len(left_out)}, which may hold what others took: compare rows within a setting."
         )
     return told
 
 
-def _has_others(case: CaseData) -> bool:
-    return any(value.others.size for value in case.values)
+def _left_out_beside_others(case: CaseData) -> float:
+    census = any(value.others.size for value in case.values)
+    return (case.left_out or 0.0) if census else 0.0
 
 
 def _imprecise(

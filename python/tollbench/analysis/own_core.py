@@ -7,11 +7,11 @@ on the processor holds that as well, and a ratio of two such programs has two va
 the neighbour works. So programs with one thread time a fixed piece of arithmetic around each batch
 (`Batch.gauge_ns`), and batches whose gauge was slow are left out.
 
-Programs that wait or have threads want more than one processor, and take another time where somebody else
-has one: beside a process that worked half of the time, a thread was started in 8.8 us on its maker's
-processor and in 16.7 on another one, hardly ever in between, and two threads that contend for an integer took
-one or two times as long. Around their batches toll takes a census of the others that want
-a processor which the program could use (`Batch.others`), and batches with somebody in their way are left out.
+Programs with several threads want more than one processor, and take another time where somebody else has
+one: beside a process that worked half of the time, a thread was started in 8.8 us on its maker's processor
+and in 16.7 on another one, hardly ever in between, and two threads that contend for an integer took up to
+three times as long. Around their batches toll takes a census of the others that want a processor which the
+program could use (`Batch.others`), and batches with somebody in their way are left out.
 
 What is left out is decided by gauges and the census, never by what a batch took: the choice knows nothing of
 which program is quicker, and intervals keep their level.
@@ -21,11 +21,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
+from tollbench.analysis.rounds import rounds_of
 from tollbench.analysis.values import ByRound, LaunchValue
-from tollbench.stats import NEVER_GONE_ON, GoneOn, final_level, rounds_needed
+from tollbench.stats import (
+    NEVER_GONE_ON,
+    GoneOn,
+    bonferroni,
+    clustered_interval,
+    final_level,
+    rounds_needed,
+)
 from tollbench.words import LONGEST_GAUGED_NS, SHARED_CORE
 
 QUIETEST = 0.05  # share of a program's gauges that are taken for undisturbed
@@ -76,10 +85,12 @@ def _beside_nobody(
     """The cases, those of tables that have a census with the batches that had nobody in their way.
 
     Table by table: batches of more threads than processors are long, and keep what others took in any case.
+    Where nobody was there, all count as in any other table.
     """
     found = list(cases)
     for table in tables:
-        if not all(map(_has_census, (cases[at] for at in table))):
+        rows = [cases[at] for at in table]
+        if not all(map(_has_census, rows)) or not any(map(_met_others, rows)):
             continue
         alone = [
             {
@@ -88,10 +99,25 @@ def _beside_nobody(
             }
             for at in table
         ]
-        if _enough(alone, level, gone_on):
+        if _enough(alone, level, gone_on) and _have_intervals(alone, level, gone_on):
             for at, case in zip(table, alone, strict=True):
                 found[at] = case
     return found
+
+
+def _have_intervals(cases: Sequence[ByRound], level: float, gone_on: GoneOn) -> bool:
+    """Whether each two of the cases have rounds enough for an interval, alike as those of one layout are."""
+    rounds, count = rounds_of(cases), len(cases)
+    shown = final_level(rounds.numbers.size, level, gone_on)
+    corrected = bonferroni(shown, max(1, count * (count - 1) // 2))
+    return all(
+        clustered_interval(*rounds.pairs(one, other), corrected) is not None
+        for one, other in combinations(range(count), 2)
+    )
+
+
+def _met_others(case: ByRound) -> bool:
+    return any(value.others.any() for value in case.values())
 
 
 def _has_census(case: ByRound) -> bool:

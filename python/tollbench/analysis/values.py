@@ -51,7 +51,7 @@ class LaunchValue(NamedTuple):
     @property
     def ns(self) -> float:
         """By the clock that counts, of the batches that count; NaN where none does."""
-        if self.own_core is not None and not self.own_core.all():
+        if self.own_core is not None:
             return float(median_of(self.blocks.tolist())) if self.counts else math.nan
         return self.on_cpu_ns if self.on_cpu and self.on_cpu_ns is not None else self.wall_ns
 

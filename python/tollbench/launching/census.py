@@ -46,7 +46,7 @@ class Census:
     def in_the_way(self, threads: int, own: Callable[[], int] = lambda: 0) -> int | None:
         """Tasks of others beyond the processors that a program of so many threads leaves free; None: unknown.
 
-        The fewest of up to four counts, which end with 0: who is seen has been there for more than a moment.
+        The fewest of up to four counts, which end with 0: who is there for a moment is not seen by all.
         `own` says how many of the program's threads want a processor now: some poll for their next request,
         or take a while to fall asleep, and nobody is in their way by that.
         """

@@ -305,7 +305,8 @@ class _Run:
         """Round after round, of the workload whose turn it is, until each has had enough."""
         rng = random.Random(f"workloads/{self._settings.seed}")
         for workload in self._workloads:
-            workload.plan_turns(self._limits.memory_bytes, self._settings)
+            cpus = self._recorder.census.cpus if self._recorder.census else 0
+            workload.plan_turns(self._limits.memory_bytes, self._settings, cpus)
         self._rounds_began_s = self._elapsed_s()
         self._tell_guess()
         looked_at = 0  # the round that all have had
@@ -433,8 +434,8 @@ class _Run:
         waited_ns = self._await_rest(workload, states)
         states = rng.sample(states, len(states))  # the order in which they start
         members = self._members(states, Purpose.MEASURE, number)
-        if len(states) == 1 and states[0].id in workload.census:
-            members = [replace(members[0], threads=states[0].threads, waited_ns=waited_ns)]
+        if len(states) == 1 and (threads := workload.census.get(states[0].id)):
+            members = [replace(members[0], threads=threads, waited_ns=waited_ns)]
         blocks = blocks_of([member.work for member in members], self._settings)
         longer = (
             workload.takes_own_core()
@@ -444,7 +445,7 @@ class _Run:
         most = MOST_TIMES * blocks if longer else blocks
         made = 0
         try:
-            outcomes = self._together(states, members, blocks, rng, most_blocks=most)
+            outcomes = self._together(states, members, blocks, rng, most_blocks=most, at_once=waited_ns > 0)
         except NotHalted as refused:
             for company in _apart(states, refused):
                 self._measure(workload, company, number, rng)
@@ -465,10 +466,10 @@ class _Run:
         alone = len(states) == 1 and states[0].id in workload.rests
         if not alone or workload.waited_in_vain >= _MOST_IN_VAIN or not self._has_time_to_spare():
             return 0
-        self._may_launch()  # a canary that is due has its turn before, not in a moment that was waited for
+        self._may_launch()  # a canary that is due has its turn before
         began_ns, census = self._clock.now_ns(), self._recorder.census
         longest_ns = min(_LONGEST_WAIT_NS, 1e9 * self._left_s())
-        while census and census.in_the_way(states[0].threads) and not self._interrupt.requested:
+        while census and census.in_the_way(workload.census[states[0].id]) and not self._interrupt.requested:
             if self._clock.now_ns() - began_ns >= longest_ns:
                 workload.waited_in_vain += 1
                 return self._clock.now_ns() - began_ns
@@ -500,8 +501,9 @@ class _Run:
         *,
         most_blocks: int = 0,
         rehearsing: bool = False,
+        at_once: bool = False,
     ) -> list[tuple[CaseState, LaunchOutcome]]:
-        self._may_launch()
+        self._may_launch(at_once=at_once)
         limits = self._within_budget()
         try:
             outcomes = self._recorder.together(
@@ -590,9 +592,10 @@ class _Run:
         self._keep([state.case], [outcome], limits)
         return outcome
 
-    def _may_launch(self) -> None:
-        """The canary first, where its turn has come."""
-        self._beat_if_due()
+    def _may_launch(self, *, at_once: bool = False) -> None:
+        """The canary first, where its turn has come, but not in a moment that was waited for."""
+        if not at_once:
+            self._beat_if_due()
         if self._interrupt.requested:
             raise Interrupted
         if self._left_s() <= 0:

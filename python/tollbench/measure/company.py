@@ -286,7 +286,8 @@ class Company:
     def _batch(self, side: int, program: RecordedConversation, *, together: bool) -> None:
         """A batch comes after an untimed one, which among others brings its data back into the caches, and
         alone finds the processor at work, as it does there: rows of both stand in one table. Programs that
-        wait or have threads are alone as a rule, and begin on processors as they left them."""
+        wait or have threads are alone as a rule, and begin on processors as they left them (but for a census,
+        which takes some fifty microseconds where nobody is there)."""
         work = self._members[side].work
         as_it_is = work.beside_threads or times_own_thread(program.ready.footing)
         few = work.iterations < WARM_SHARE  # an iteration that long hides what its beginning costs

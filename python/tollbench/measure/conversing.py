@@ -68,6 +68,8 @@ class RecordedConversation(Conversation):
 
         before = others() if self._in_the_way is None else self._in_the_way
         answer = self.time(count)
+        if answer.batch.cells:  # values of pairs of CPUs, not of batches: a census would be of no use
+            return
         self._in_the_way = after = others()  # before the next one too: nothing comes in between
         found = None if before is None or after is None else max(before, after)
         self.timed[-1] = replace(answer, batch=answer.batch._replace(others=found))

@@ -84,7 +84,7 @@ class CaseState:
     peak_bytes: int = 0  # of its pilot, resident
     one_thread: bool = True  # by its pilot; threads that are a load beside the timed one do not count
     gauged: bool = True  # by its pilots: their batches tell whether somebody else worked on the core
-    threads: int = 1  # by its pilot and what is declared of it; 2 where nobody says how many
+    threads: int = 1  # by its pilot and what is declared of it; 0 where no number is told
     rehearsed: bool = False
     not_halted: str = ""  # why it takes no turns with others: it works out of turn, and may not be halted
     has_turn: bool = True  # False: the time for pilots was over before its own
@@ -94,13 +94,13 @@ class CaseState:
         """Whether it is still launched."""
         return self.has_turn and self.status in (Status.OK, Status.PLANNED)
 
-    @property
-    def wants_census(self) -> bool:
-        """Whether others may be in its way, whom two instants around its batches tell of; as far as it had
-        launches, these told."""
-        short = self.work is not None and self.work.batch_ns <= LONGEST_CENSUS_NS
-        told = all(value.others.size for value in self.values.values() if value is not None)
-        return self.threads > 1 and short and told
+    def wants_census(self, cpus: int) -> bool:
+        """Whether others may be in its way, of whom two instants around its batches tell: not where it has
+        more threads than there are processors, nor where launches of a run that is gone on with had none."""
+        if self.work is None or not self.work.beside_threads or self.work.batch_ns > LONGEST_CENSUS_NS:
+            return False
+        had_one = all(value.others.size for value in self.values.values() if value is not None)
+        return self.threads != 1 and self.threads <= cpus and cpus > 0 and had_one
 
     @property
     def fit_agreed(self) -> bool:
@@ -227,7 +227,9 @@ class WorkloadState:
     longer_in_vain: int = 0  # the last launches that went on for a core of their own, and had none
     rests: frozenset[int] = frozenset()  # ids: their launches wait for others to rest, which move their table
     waited_in_vain: int = 0  # the last launches, since the run was begun or gone on with, that waited in vain
-    census: frozenset[int] = frozenset()  # ids: rows of tables of which each row's batches have one
+    # Of rows of tables of which each row's batches have a census, by id: for how many threads it is taken,
+    # the same for a whole table.
+    census: dict[int, int] = field(default_factory=dict)
     references: frozenset[int] = frozenset()  # ids: ratios are to them, as of the last look
     least_between: int = 1  # `every` of those that are not known and have the most turns; 0: all are known
 
@@ -250,7 +252,7 @@ class WorkloadState:
         """
         return _together(self.cases, self.active_cases, memory_bytes)
 
-    def plan_turns(self, memory_bytes: int, settings: Settings) -> None:
+    def plan_turns(self, memory_bytes: int, settings: Settings, cpus: int = 0) -> None:
         """How many rounds there are at least, and who is launched in every second or fourth of the later ones
         only, because its launch is dear.
 
@@ -268,12 +270,11 @@ class WorkloadState:
         self.companions = {
             one.id: frozenset(each.id for each in company) for company in companies for one in company
         }
-        self.census = frozenset(
-            row.id
-            for rows in self._settings_of(known)
-            if all(row.wants_census and self.companions[row.id] == {row.id} for row in rows)
-            for row in rows
-        )
+        self.census = {}
+        for rows in self._settings_of(known):
+            if all(row.wants_census(cpus) and self.companions[row.id] == {row.id} for row in rows):
+                told = [row.threads or cpus for row in rows]
+                self.census |= dict.fromkeys((row.id for row in rows), max(told, default=cpus))
         stored = [number for case in self.cases for number in case.values]
         self.resumed_at = max(stored, default=0)
 
@@ -460,18 +461,20 @@ class WorkloadState:
 
 
 def _threads(footing: Mapping[str, object]) -> int:
-    """That a program says to have, or that are declared of it; 2 of those that say it in other words."""
+    """That a program says to have, or that are declared of it; 0 of those that say it in words."""
     if one_thread(footing) or times_own_thread(footing):
         return 1
     told = str(footing.get("threads", ""))
-    return max(2, int(told)) if told.isascii() and told.isdecimal() and len(told) < 8 else 2
+    return int(told) if told.isascii() and told.isdecimal() and len(told) < 8 else 0
 
 
 def spent_ns(launch: Launch) -> int:
-    """What a launch took of the run's time, with what it waited for others to rest."""
+    """What a launch took of the run's time, with what it waited for others to rest: only those that have a
+    census did."""
     waited = launch.footing.get(WAITED_NS, 0)
     told = isinstance(waited, int) and not isinstance(waited, bool) and waited > 0
-    return launch.wall_ns + (waited if told else 0)
+    census = any(batch.others is not None for batch in launch.batches)
+    return launch.wall_ns + (waited if told and census else 0)
 
 
 def _works_by_id(company: Sequence[CaseState]) -> dict[int, CaseWork]:

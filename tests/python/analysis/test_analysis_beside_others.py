@@ -63,7 +63,7 @@ def test_launches_without_such_a_batch_are_gaps() -> None:
     assert np.isfinite(log_rounds([found])).sum() == 29
 
 
-def test_who_is_there_all_the_time_is_nobody_to_be_left_out(tmp_path: Path) -> None:
+def test_who_is_there_all_the_time_is_nobody_to_be_left_out() -> None:
     """What all batches hold is no moment without others, however usual it is."""
     assert all_count(chosen(rounds(AWAY)))
     assert beside_others_all_the_same([rounds(AWAY)]) == 1.0
@@ -77,11 +77,13 @@ def test_tables_choose_each_for_itself() -> None:
     assert all_count(chosen(rounds(MIXED), rounds(without))), "these would meet what those do not"
 
 
-def test_single_operations_are_those_of_all_batches_while_all_count() -> None:
+def test_where_nobody_was_there_a_table_is_as_any_other() -> None:
     """Of four batches in two states their median is none that any operation took."""
     states = value([8.8, 16.7, 8.8, 16.7], [0, 0, 0, 0])._replace(wall_ns=8.8)
-    (found,) = chosen(rounds(states))
-    assert (found[0].own_core is None, found[0].ns) == (False, 8.8)
+    found = chosen(rounds(states), rounds(states))
+    assert all_count(found)
+    assert found[0][0].ns == 8.8
+    assert not all_count(chosen(rounds(states), rounds(states) | {3: AWAY})), "all rows alike"
 
 
 def test_a_table_keeps_all_batches_where_a_launch_has_no_census() -> None:
@@ -96,6 +98,27 @@ def test_where_too_few_rounds_are_left_all_batches_count() -> None:
         some = {number * 30 // left for number in range(left)}  # all along the run
         assert all_count(chosen(quiet_in(some))) is (left < FEWEST_ROUNDS)
     assert all_count(chosen(quiet_in(set(range(20)), 40))), "nobody was beside it in the first half alone"
+
+
+def test_batches_are_not_left_out_at_the_cost_of_an_interval() -> None:
+    """Of sixteen launches that are left and had two layouts those of one say nearly the same."""
+    left = set(range(0, 32, 2))
+
+    def row(layouts: int) -> dict[int, LaunchValue]:
+        """Layouts differ by ten per cent, launches of one by a tenth of a per cent."""
+        found = {}
+        for number, made in quiet_in(left, 32).items():
+            layout = 1 + number // 2 % layouts
+            costs = made.wall_blocks * (1.0 + 0.1 * layout) * (1.0 + 1e-3 * (number % 7))
+            found[number] = made._replace(wall_blocks=costs, wall_ns=float(costs[0]), code_layout=layout)
+        return found
+
+    for layouts, counting in ((16, False), (2, True)):
+        other = {
+            number: made._replace(code_layout=row(layouts)[number].code_layout)
+            for number, made in quiet_in(left, 32).items()
+        }
+        assert all_count(chosen(row(layouts), other)) is counting
 
 
 def test_by_how_much_others_move_a_table() -> None:
@@ -137,7 +160,7 @@ def test_a_launch_has_a_census_around_all_of_its_timed_batches_or_none() -> None
     assert (made(0, 2).gauges.size, made(0, None).gauges.size) == (0, 2), "one of the two tells"
 
 
-@pytest.mark.parametrize(("every", "left_out", "told"), [(1, "0 %", 0), (2, "50 %", 0), (10, "", 1)])
+@pytest.mark.parametrize(("every", "left_out", "told"), [(1, "", 0), (2, "50 %", 0), (10, "", 1)])
 def test_a_report_says_what_was_left_out_or_that_nothing_was(
     tmp_path: Path, every: int, left_out: str, told: int
 ) -> None:
@@ -157,6 +180,31 @@ def test_a_report_says_what_was_left_out_or_that_nothing_was(
     warnings = [line for line in found.warnings if "others were in the way" in line]
     assert len(warnings) == told
     assert all("In up to 90 % of the batches" in line for line in warnings)
+
+
+@pytest.mark.parametrize(("profile", "told"), [("quick", 1), ("check", 0)])
+def test_settings_that_are_not_alike_are_told(tmp_path: Path, profile: str, told: int) -> None:
+    """Of three one leaves batches out, one has too few rounds for that, and one had nobody in its way."""
+    every = {1: 2, 2: 10, 4: 1}  # by threads: one round in so many had nobody there
+    made = [
+        Made("a", [10.0] * 30, {"threads": threads}, batches={"others": threads}, footing={"threads": 2})
+        for threads in every
+    ]
+    path = make_run(tmp_path / "made.toll", made)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for threads, each in every.items():
+            connection.execute(
+                "UPDATE census SET others = 0 WHERE others = ? AND batch_id IN (SELECT batch.id FROM batch"
+                " JOIN launch ON launch.id = launch_id WHERE round % ? = 0)",
+                (threads, each),
+            )
+        connection.execute("UPDATE run SET profile = ?", (profile,))
+    with RunFile.open(path) as run_file:
+        warnings = analysis.results(run_file).warnings
+    found = [line for line in warnings if "compare rows within a setting" in line]
+    assert len(found) == told
+    assert all("all count in 2 of 3" in line for line in found)
+    assert sum("others were in the way, and too few" in line for line in warnings) == told
 
 
 class Machine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -52,11 +53,17 @@ def test_the_kernel_tells_how_many_tasks_are_runnable_or_does_not(
     assert runnable_tasks(tmp_path / "absent") == 0
 
 
-def test_whoever_asks_is_among_them() -> None:
-    tasks = runnable_tasks()
-    if tasks == 0:
+def test_whoever_works_is_counted_beside_who_asks() -> None:
+    if runnable_tasks() == 0:
         pytest.skip("this kernel does not tell of runnable tasks")
-    assert tasks >= 1
+    with subprocess.Popen(interpreter("-S", "-c", "while True: pass")) as program:
+        try:
+            ends = time.monotonic() + 20
+            while runnable_tasks() < 2 and time.monotonic() < ends:
+                time.sleep(0.01)
+            assert runnable_tasks() >= 2
+        finally:
+            program.kill()
 
 
 def test_who_is_there_for_a_moment_only_is_in_nobodys_way() -> None:
@@ -99,14 +106,20 @@ def test_toll_takes_none_where_it_may_not_use_all_processors() -> None:
 
 @pytest.mark.parametrize(("does", "working"), [("while True: pass", 1), ("import time; time.sleep(60)", 0)])
 def test_a_thread_that_wants_a_processor_is_at_work(does: str, working: int) -> None:
-    with subprocess.Popen(interpreter("-S", "-c", does)) as program:
+    """A process that it has started counts as well."""
+    child = f"print(1, flush=True)\n{does}"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {child!r}])"
+    words = interpreter("-S", "-c", parent)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as program:
         try:
+            assert program.stdout is not None
+            program.stdout.readline()
             ends = time.monotonic() + 20
             while at_work(program.pid) != working and time.monotonic() < ends:
                 time.sleep(0.01)
             assert at_work(program.pid) == working
         finally:
-            program.kill()
+            os.killpg(program.pid, signal.SIGKILL)
 
 
 def test_a_program_that_has_ended_has_nobody_at_work() -> None:

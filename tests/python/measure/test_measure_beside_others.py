@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import sqlite3
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_machine import Bench, FakeClock, FakeLauncher, plan_for, workload
+from fake_machine import CANARY, Bench, FakeClock, FakeLauncher, plan_for, workload
 
 from tollbench.analysis import results
+from tollbench.measure.state import spent_ns
 from tollbench.stats import FIRST_LOOK
 from tollbench.store import Launch, RunFile
+from tollbench.words import WAITED_NS, Purpose
 
 BURST_NS = 100_000_000
 SLOWER = 2.0
@@ -33,10 +38,20 @@ class Load:
         return 1 + self.works()
 
 
-def bench(path: Path, moved: float, *, threads: int = 2, scatter: float = 0.02, **settings: object) -> Bench:
+def bench(
+    path: Path,
+    moved: float,
+    *,
+    threads: int | Sequence[int | str] = 2,
+    scatter: float = 0.02,
+    **settings: object,
+) -> Bench:
     """Two contenders that wait, with so many threads, which take `moved` times as long beside a load."""
     offered = workload("one", "other")
-    several = tuple(replace(one, footing={"threads": threads}) for one in offered.contenders)
+    told = [threads] * 2 if isinstance(threads, int) else threads
+    several = tuple(
+        replace(one, footing={"threads": each}) for one, each in zip(offered.contenders, told, strict=True)
+    )
     plan = plan_for(replace(offered, contenders=several), **MANY | settings)
     clock = FakeClock()
     load = Load(clock)
@@ -59,9 +74,9 @@ def has_census(launch: Launch) -> bool:
     return all(batch.others is not None for batch in launch.batches if not batch.warmup)
 
 
-def begun_beside(path: Path, after: int) -> float:
+def begun_beside(path: Path, after: int, until: int = 1000) -> float:
     """Share of the launches of later rounds whose first batch had the load beside it."""
-    late = [one for one in launches(path) if one.round > after]
+    late = [one for one in launches(path) if after < one.round <= until]
     return sum(bool(next(b for b in one.batches if not b.warmup).others) for one in late) / len(late)
 
 
@@ -116,34 +131,115 @@ def by_start(path: Path) -> list[Launch]:
         return sorted(run_file.all_launches(), key=lambda one: one.started_ns)
 
 
-def test_time_that_was_waited_is_of_the_budget(tmp_path: Path) -> None:
+@pytest.mark.parametrize("interrupt_after", [0, 400])
+def test_time_that_was_waited_is_of_the_budget(tmp_path: Path, interrupt_after: int) -> None:
+    """Also of what a run had before it was gone on with."""
     made = bench(tmp_path / "r.toll", SLOWER, scatter=0.1, max_launches=10_000)
+    made.interrupt_after, elapsed_s = interrupt_after, 0.0
+    if interrupt_after:
+        assert made.run() == "interrupt"
+        assert sum(spent_ns(one) - one.wall_ns for one in launches(made.path)) > 0.6e9
+        made.interrupt_after, elapsed_s = 0, made.elapsed_s()
     assert made.run() == "budget"
-    assert made.elapsed_s() == pytest.approx(20.0, abs=1.0)
+    assert elapsed_s + made.elapsed_s() == pytest.approx(20.0, abs=0.5)
 
 
-@pytest.mark.parametrize("interrupt_after", [30, 60])
-def test_a_resumed_run_waits_too(tmp_path: Path, interrupt_after: int) -> None:
+@pytest.mark.parametrize("waited", [True, -5, 2.5, "5", None])
+def test_a_strangers_wait_counts_for_nothing(tmp_path: Path, waited: object) -> None:
+    made = bench(tmp_path / "r.toll", 1.0)
+    made.run()
+    launch = launches(made.path)[0]
+    assert spent_ns(launch._replace(footing={WAITED_NS: waited})) == launch.wall_ns
+    told = launch._replace(footing={WAITED_NS: 5})
+    assert spent_ns(told) == launch.wall_ns + 5
+    assert spent_ns(told._replace(batches=())) == launch.wall_ns, "nobody waited for it"
+
+
+@pytest.mark.parametrize("interrupt_after", [60, 90])
+def test_a_resumed_run_waits_at_once(tmp_path: Path, interrupt_after: int) -> None:
+    """It sees from the launches that are there whom others move."""
     made = bench(tmp_path / "r.toll", SLOWER)
     made.interrupt_after = interrupt_after
     assert made.run() == "interrupt"
+    had = max(one.round for one in launches(made.path))
+    assert had > FIRST_LOOK
     made.interrupt_after = 0
     made.run()
-    assert begun_beside(made.path, FIRST_LOOK) < 0.2
+    assert begun_beside(made.path, had) < 0.2
+    assert begun_beside(made.path, had, until=had + 6) < 0.2
 
 
 def test_an_interrupt_ends_the_waiting(tmp_path: Path) -> None:
     made = bench(tmp_path / "r.toll", SLOWER)
-    plain, waiting_since_ns = made.runnable, [0]
+    plain, clock, before_ns, asked_ns = made.runnable, made.launcher.clock, [0], [0]
 
     def runnable() -> int:
-        tasks = plain()
-        waits = made.launcher.clock.ns - waiting_since_ns[0] == 1_000_000  # one of a wait, not of a batch
-        waiting_since_ns[0] = made.launcher.clock.ns
-        if tasks > 1 and waits:
+        tasks, waits = plain(), clock.ns - before_ns[0] == 1_000_000  # one of a wait, not of a batch
+        before_ns[0] = clock.ns
+        if tasks > 1 and waits and not asked_ns[0]:
             made.interrupt.request()
+            asked_ns[0] = clock.ns
         return tasks
 
     made.runnable = runnable
     assert made.run() == "interrupt"
-    assert made.launcher.clock.ns - waiting_since_ns[0] < 5_000_000
+    assert asked_ns[0] > 0
+    assert clock.ns - asked_ns[0] < 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("threads", "cpus", "census"),
+    [
+        ([2, 2], 2, [True, True]),
+        ([2, 1], 2, [False, False]),  # one of them has no use for it, and the table no rule of its own
+        ([2, 4], 2, [False, False]),  # more threads than processors
+        ([2, 4], 8, [True, True]),
+        (["one at a time", "2"], 2, [True, True]),
+        ([2, 2], 0, [False, False]),  # toll may not use all processors
+    ],
+)
+def test_rows_of_a_table_have_a_census_all_or_none(
+    tmp_path: Path, threads: list[int | str], cpus: int, census: list[bool]
+) -> None:
+    made = bench(tmp_path / "r.toll", 1.0, threads=threads, max_launches=6, min_launches=6)
+    made.cpus = cpus
+    made.run()
+    with RunFile.open(made.path) as run_file:
+        found = [{has_census(one) for one in run_file.launches(case.id)} for case in run_file.cases()]
+    assert found == [{each} for each in census]
+
+
+@pytest.mark.parametrize(("tasks", "others"), [(7, {0}), (8, {1})])
+def test_a_table_has_one_rule_by_the_row_with_most_threads(
+    tmp_path: Path, tasks: int, others: set[int]
+) -> None:
+    """Who leaves others a processor, where another row does not, is not measured beside them for that."""
+    made = bench(tmp_path / "r.toll", 1.0, threads=[2, 4], max_launches=6, min_launches=6)
+    made.cpus, made.runnable = 10, lambda: tasks
+    made.run()
+    assert {
+        batch.others for one in launches(made.path) for batch in one.batches if not batch.warmup
+    } == others
+
+
+def test_a_run_of_an_older_toll_goes_on_without_a_census(tmp_path: Path) -> None:
+    made = bench(tmp_path / "r.toll", SLOWER)
+    made.interrupt_after = 40
+    assert made.run() == "interrupt"
+    with contextlib.closing(sqlite3.connect(made.path, isolation_level=None)) as connection:
+        connection.execute("DELETE FROM census")
+    made.interrupt_after = 0
+    made.run()
+    assert not any(map(has_census, launches(made.path)))
+
+
+def test_a_canary_does_not_come_between_a_wait_and_its_launch(tmp_path: Path) -> None:
+    made = bench(tmp_path / "r.toll", SLOWER, canary_share=0.3, max_launches=80)
+    made.canary = CANARY
+    made.run()
+    began = sorted(by_start(made.path), key=lambda one: one.id)
+    canaries = sum(one.purpose is Purpose.CANARY for one in began)
+    waited = [one for one in began if one.footing.get(WAITED_NS)]
+    assert canaries > 20
+    assert len(waited) > 10
+    assert all(one.batches[1].others == 0 for one in waited if one.footing[WAITED_NS] < 190_000_000)
