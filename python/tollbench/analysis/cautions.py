@@ -138,13 +138,17 @@ def _beside_others(comparisons: Sequence[SettingComparison]) -> list[str]:
         of_tables = f" of {tables} of the {len(shares)} settings" if len(shares) > 1 else ""
         told.append(
             f"In up to {100 * max(shares):.0f} % of the batches{of_tables} others were in the way, and too"
-            " few rounds, or not of all rows alike, would be left without these: all count, and values and"
-            " ratios hold what others took."
+            " few rounds that say enough would be left without these: all count, and values and ratios hold"
+            " what others took."
         )
     left_out = [max(map(_left_out_beside_others, one.cases), default=0.0) for one in comparisons]
     whole = sum(
-        share == 0.0 and any(value.own_core is None for case in one.cases for value in case.values)
-        for share, one in zip(left_out, comparisons, strict=True)
+        any(
+            value.own_core is None and (not value.others.size or bool(value.others.any()))
+            for case in one.cases
+            for value in case.values
+        )
+        for one in comparisons
     )
     if whole and max(left_out) >= SHARED_WORTH_TELLING:
         told.append(

@@ -21,17 +21,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations_with_replacement
 
 import numpy as np
 
-from tollbench.analysis.rounds import rounds_of
+from tollbench.analysis.rounds import layouts_of
 from tollbench.analysis.values import ByRound, LaunchValue
 from tollbench.stats import (
     NEVER_GONE_ON,
     GoneOn,
-    bonferroni,
-    clustered_interval,
+    Integers,
     final_level,
     rounds_needed,
 )
@@ -106,14 +105,25 @@ def _beside_nobody(
 
 
 def _have_intervals(cases: Sequence[ByRound], level: float, gone_on: GoneOn) -> bool:
-    """Whether each two of the cases have rounds enough for an interval, alike as those of one layout are."""
-    rounds, count = rounds_of(cases), len(cases)
-    shown = final_level(rounds.numbers.size, level, gone_on)
-    corrected = bonferroni(shown, max(1, count * (count - 1) // 2))
+    """Whether each two of the cases have rounds enough for an interval, were those of one layout all the same
+    (`tollbench.stats.clustered`): by which rounds are left alone, never by what they took."""
+    layouts = layouts_of(cases)
+    rounds, count = sorted(layouts), len(cases)
+    code = np.array([layouts[number] for number in rounds])
+    counting = np.array([[number in case and case[number].counts for case in cases] for number in rounds])
+    left = final_level(len(rounds), level, gone_on)
+    needed = rounds_needed(left, max(1, count * (count - 1) // 2))
     return all(
-        clustered_interval(*rounds.pairs(one, other), corrected) is not None
-        for one, other in combinations(range(count), 2)
+        _independent(code[counting[:, one] & counting[:, other]]) >= needed
+        for one, other in combinations_with_replacement(range(count), 2)
     )
+
+
+def _independent(layouts: Integers) -> float:
+    """For how many rounds these count at least; 0: a layout that nobody knows, and another one in each."""
+    _, sizes = np.unique(layouts[layouts > 0], return_counts=True)
+    more = float((sizes * (sizes - 1)).sum()) / max(1, layouts.size)
+    return layouts.size / (1.0 + more)
 
 
 def _met_others(case: ByRound) -> bool:

@@ -56,7 +56,7 @@ class Member:
     errand: Errand
     work: CaseWork
     not_halted: str = ""  # why it is launched alone, though it might take turns if it could be halted
-    threads: int = 0  # of one that is launched alone and whose batches have a census; 0: they have none
+    threads: int = 0  # that the census of its batches, launched alone, leaves processors for; 0: it has none
     waited_ns: int = 0  # before its launch, for others to rest
 
 

@@ -39,6 +39,7 @@ class RecordedConversation(Conversation):
         self.allocations: Allocations | None = None
         self.observed: dict[str, object] = {}  # what toll adds to the launch's footing
         self._in_the_way: int | None = None  # after the last batch with a census
+        self._of_pairs = False  # whether its values are those of pairs of CPUs: of batches none is needed
 
     def time(self, count: int, layout: int | None = None, *, warmup: bool = False) -> Timed:
         """One timed request. The first brings the launch's layout; the others find the state that it left.
@@ -60,15 +61,19 @@ class RecordedConversation(Conversation):
         return answer
 
     def time_with_census(self, count: int, census: Census, threads: int) -> None:
-        """A timed request of a program with so many threads, with who was in its way right before it and once
-        its answer had come."""
+        """A timed request, with who was in its way right before it and once its answer had come; `threads` as
+        many as the row of its table with most of them has."""
 
         def others() -> int | None:
             return census.in_the_way(threads, lambda: at_work(self.pid))
 
+        if self._of_pairs:
+            self.time(count)
+            return
         before = others() if self._in_the_way is None else self._in_the_way
         answer = self.time(count)
-        if answer.batch.cells:  # values of pairs of CPUs, not of batches: a census would be of no use
+        if answer.batch.cells:
+            self._of_pairs = True
             return
         self._in_the_way = after = others()  # before the next one too: nothing comes in between
         found = None if before is None or after is None else max(before, after)

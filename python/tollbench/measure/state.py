@@ -58,6 +58,10 @@ _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
 _DEAREST_FAILURE = 5  # times what a launch of the case takes
 _MOVED = 1.25  # times what it takes without others: what takes no more is not worth waiting for
+_IN_WORDS = (
+    2  # threads at a time, of programs that tell theirs in words: "one at a time beside the starting one"
+)
+_MOST_WAITED_NS = 400_000_000  # that a file is believed: twice what toll waits
 _AGREED = 1.5  # times as many iterations, at most
 _AGREEING_ON_ONE = 4  # pilots
 _WITH_ONE_ABOVE = 4  # pilots, of which one may fit more than two that agree: two unlucky ones agree soon
@@ -84,7 +88,7 @@ class CaseState:
     peak_bytes: int = 0  # of its pilot, resident
     one_thread: bool = True  # by its pilot; threads that are a load beside the timed one do not count
     gauged: bool = True  # by its pilots: their batches tell whether somebody else worked on the core
-    threads: int = 1  # by its pilot and what is declared of it; 0 where no number is told
+    threads: int = 1  # by its pilot and what is declared of it; 0 where that is in words
     rehearsed: bool = False
     not_halted: str = ""  # why it takes no turns with others: it works out of turn, and may not be halted
     has_turn: bool = True  # False: the time for pilots was over before its own
@@ -273,8 +277,9 @@ class WorkloadState:
         self.census = {}
         for rows in self._settings_of(known):
             if all(row.wants_census(cpus) and self.companions[row.id] == {row.id} for row in rows):
-                told = [row.threads or cpus for row in rows]
-                self.census |= dict.fromkeys((row.id for row in rows), max(told, default=cpus))
+                most = max((row.threads for row in rows), default=0)
+                threads = max(most, _IN_WORDS)
+                self.census |= dict.fromkeys((row.id for row in rows), threads)
         stored = [number for case in self.cases for number in case.values]
         self.resumed_at = max(stored, default=0)
 
@@ -469,12 +474,10 @@ def _threads(footing: Mapping[str, object]) -> int:
 
 
 def spent_ns(launch: Launch) -> int:
-    """What a launch took of the run's time, with what it waited for others to rest: only those that have a
-    census did."""
+    """What a launch took of the run's time, with what it waited for others to rest."""
     waited = launch.footing.get(WAITED_NS, 0)
     told = isinstance(waited, int) and not isinstance(waited, bool) and waited > 0
-    census = any(batch.others is not None for batch in launch.batches)
-    return launch.wall_ns + (waited if told and census else 0)
+    return launch.wall_ns + (min(waited, _MOST_WAITED_NS) if told else 0)
 
 
 def _works_by_id(company: Sequence[CaseState]) -> dict[int, CaseWork]:
