@@ -267,8 +267,9 @@ def in_a_line(warning: str, room: int) -> str:
     end = f": {remedy}" if remedy else ""
     clauses = [cut.start() for cut in _CLAUSE.finditer(before)]
     cuts = [len(before), *(cut for cut in reversed(clauses) if not _within_brackets(before[:cut]))]
-    # A cut that leaves next to nothing says less than a sentence cut inside a word.
-    fits = (before[:cut] + end for cut in cuts if cut > 20 and cell_len(before[:cut] + end) <= room)
+    # A cut that leaves next to nothing, or a workload's name alone, says less than one inside a word.
+    told = [before[:cut] for cut in cuts if cut > 20 and " " in before[:cut]]
+    fits = (begun + end for begun in told if cell_len(begun + end) <= room)
     return next(fits, _clipped(before, max(20, room - cell_len(end))) + end)
 
 

@@ -169,6 +169,8 @@ def test_at_most_three_warnings_stand_there_each_with_its_remedy(friendly):
             60,
             "Rounds beside each other are alike",
         ),
+        ("containers/allocate_throughput: Batches that others met are left out in some settings.", 60,
+         "containers/allocate_throughput: Batches that others met are…"),
     ],
 )  # fmt: skip
 def test_a_warning_becomes_one_line_with_its_command(warning, room, line):
