@@ -20,8 +20,8 @@ from tollbench.words import CODE_LAYOUTS, MOST_CODE_LAYOUTS, NOT_HALTED, Status
 
 LAYOUT_WORTH_TELLING = 0.01  # standard deviation between layouts
 SHARED_WORTH_TELLING = 0.05  # of the batches
-# Of those of a row that are left out in one setting and count in others. Where nobody else was there it was up
-# to 27 %, by what the machine does of its own.
+# Of a row's batches, that are left out in one setting and count in others. Where nobody else was there it
+# was up to 27 %, by what the machine does of its own.
 APART_WORTH_TELLING = 1 / 3
 
 
