@@ -58,9 +58,7 @@ _MOST_FAILED_SHARE = 0.2
 _FEWEST_FAILURES = 2
 _DEAREST_FAILURE = 5  # times what a launch of the case takes
 _MOVED = 1.25  # times what it takes without others: what takes no more is not worth waiting for
-_IN_WORDS = (
-    2  # threads at a time, of programs that tell theirs in words: "one at a time beside the starting one"
-)
+_IN_WORDS = 2  # threads that work at a time, where they are told in words: "one at a time beside ..."
 _MOST_WAITED_NS = 400_000_000  # that a file is believed: twice what toll waits
 _AGREED = 1.5  # times as many iterations, at most
 _AGREEING_ON_ONE = 4  # pilots
@@ -104,7 +102,7 @@ class CaseState:
         if self.work is None or not self.work.beside_threads or self.work.batch_ns > LONGEST_CENSUS_NS:
             return False
         had_one = all(value.others.size for value in self.values.values() if value is not None)
-        return self.threads != 1 and self.threads <= cpus and cpus > 0 and had_one
+        return self.threads != 1 and (self.threads or _IN_WORDS) <= cpus and had_one
 
     @property
     def fit_agreed(self) -> bool:
