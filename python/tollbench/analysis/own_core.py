@@ -98,32 +98,10 @@ def _beside_nobody(
             }
             for at in table
         ]
-        if _enough(alone, level, gone_on) and _have_intervals(alone, level, gone_on):
+        if _enough(alone, level, gone_on):
             for at, case in zip(table, alone, strict=True):
                 found[at] = case
     return found
-
-
-def _have_intervals(cases: Sequence[ByRound], level: float, gone_on: GoneOn) -> bool:
-    """Whether each two of the cases have rounds enough for an interval, were those of one layout all the same
-    (`tollbench.stats.clustered`): by which rounds are left alone, never by what they took."""
-    layouts = layouts_of(cases)
-    rounds, count = sorted(layouts), len(cases)
-    code = np.array([layouts[number] for number in rounds])
-    counting = np.array([[number in case and case[number].counts for case in cases] for number in rounds])
-    left = final_level(len(rounds), level, gone_on)
-    needed = rounds_needed(left, max(1, count * (count - 1) // 2))
-    return all(
-        _independent(code[counting[:, one] & counting[:, other]]) >= needed
-        for one, other in combinations_with_replacement(range(count), 2)
-    )
-
-
-def _independent(layouts: Integers) -> float:
-    """For how many rounds these count at least; 0: a layout that nobody knows, and another one in each."""
-    _, sizes = np.unique(layouts[layouts > 0], return_counts=True)
-    more = float((sizes * (sizes - 1)).sum()) / max(1, layouts.size)
-    return layouts.size / (1.0 + more)
 
 
 def _met_others(case: ByRound) -> bool:
@@ -224,7 +202,8 @@ def _enough(cases: Sequence[ByRound], level: float, gone_on: GoneOn) -> bool:
     """Whether each two of the cases have rounds enough in which batches of both count, all along the run.
 
     And whether none has lost so much more than the others that it cannot be what ratios are to
-    (`tollbench.analysis.grouping.fastest`).
+    (`tollbench.analysis.grouping.fastest`), and each two keep an interval, were rounds of one layout of the
+    code all the same (`tollbench.stats.clustered`).
     """
     rounds = sorted({number for case in cases for number in case})
     counting = np.array(
@@ -238,4 +217,16 @@ def _enough(cases: Sequence[ByRound], level: float, gone_on: GoneOn) -> bool:
     if shared.min() < max(FEWEST_ROUNDS, taken + 2) or 2 * shares.min() < shares.max():
         return False
     thirds = np.array_split(counting, 3, axis=1)
-    return bool((shared >= FEWEST_SHARE * both).all()) and all((part @ part.T).all() for part in thirds)
+    if not (shared >= FEWEST_SHARE * both).all() or not all((part @ part.T).all() for part in thirds):
+        return False
+    layouts = layouts_of(cases)
+    code = np.array([layouts[number] for number in rounds])
+    pairs = combinations_with_replacement(counting.astype(bool), 2)
+    return all(_independent(code[one & other]) >= taken for one, other in pairs)
+
+
+def _independent(layouts: Integers) -> float:
+    """For how many rounds these count at least; 0: a layout that nobody knows, and another one in each."""
+    _, sizes = np.unique(layouts[layouts > 0], return_counts=True)
+    more = float((sizes * (sizes - 1)).sum()) / max(1, layouts.size)
+    return layouts.size / (1.0 + more)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from tollbench.launching.clock import Clock
+from tollbench.launching.clock import Clock, SystemClock
 
 _COUNTS = 4
 _APART_S = 1e-4  # between counts: a thread that has just done its work takes a moment to fall asleep
@@ -39,7 +39,7 @@ def own_cpus() -> int:
 class Census:
     """Counts from outside of the program that is timed, while it waits for its next request."""
 
-    clock: Clock
+    clock: Clock = field(default_factory=SystemClock)
     runnable: Callable[[], int] = runnable_tasks
     cpus: int = 0  # all that the machine has; 0: no census is taken
 

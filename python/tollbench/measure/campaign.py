@@ -305,8 +305,7 @@ class _Run:
         """Round after round, of the workload whose turn it is, until each has had enough."""
         rng = random.Random(f"workloads/{self._settings.seed}")
         for workload in self._workloads:
-            cpus = self._recorder.census.cpus if self._recorder.census else 0
-            workload.plan_turns(self._limits.memory_bytes, self._settings, cpus)
+            workload.plan_turns(self._limits.memory_bytes, self._settings, self._recorder.census.cpus)
         self._rounds_began_s = self._elapsed_s()
         self._tell_guess()
         looked_at = 0  # the round that all have had
@@ -467,12 +466,14 @@ class _Run:
         if not alone or workload.waited_in_vain >= _MOST_IN_VAIN or not self._has_time_to_spare():
             return 0
         self._may_launch()  # a canary that is due has its turn before
-        began_ns, census = self._clock.now_ns(), self._recorder.census
+        began_ns = self._clock.now_ns()
         longest_ns = min(_LONGEST_WAIT_NS, 1e9 * self._left_s())
-        while census and census.in_the_way(workload.census[states[0].id]) and not self._interrupt.requested:
-            if self._clock.now_ns() - began_ns >= longest_ns:
+        threads = workload.census[states[0].id]
+        while self._recorder.census.in_the_way(threads) and not self._interrupt.requested:
+            waited_ns = self._clock.now_ns() - began_ns
+            if waited_ns >= longest_ns:
                 workload.waited_in_vain += 1
-                return self._clock.now_ns() - began_ns
+                return waited_ns
             self._clock.sleep(_WAITING_STEP_S)
         workload.waited_in_vain = 0
         return self._clock.now_ns() - began_ns

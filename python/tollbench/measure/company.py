@@ -136,10 +136,10 @@ class Company:
         members: Sequence[Member],
         limits: Limits,
         over: Callable[[], bool],
-        census: Census | None = None,
+        census: Census,
     ) -> None:
         self._starter = starter
-        self._census = census or Census(starter.clock)
+        self._census = census
         self._members = members
         self._limits = limits
         self._over = over  # whether the run has no time left

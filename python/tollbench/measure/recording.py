@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tollbench.launching.census import Census
@@ -69,7 +69,7 @@ class Recorder:
 
     starter: Starter
     disturbance: Callable[[], Disturbance]
-    census: Census | None = None  # None: none is taken
+    census: Census = field(default_factory=Census)  # of no processors: none is taken
 
     def launch(self, place: LaunchPlace, errand: Errand, limits: Limits, talk: Talk) -> LaunchOutcome:
         """Runs one launch to its end, whatever it is. Raises only Interrupted, with nothing left running."""

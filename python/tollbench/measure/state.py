@@ -256,7 +256,8 @@ class WorkloadState:
 
     def plan_turns(self, memory_bytes: int, settings: Settings, cpus: int = 0) -> None:
         """How many rounds there are at least, and who is launched in every second or fourth of the later ones
-        only, because its launch is dear.
+        only, because its launch is dear. And whose batches have a census, of all rows of a table or of none,
+        on a machine of so many `cpus`; 0: nobody's.
 
         Of all that have a pilot, those too that failed since: a resumed run decides alike. Without a budget
         nobody is rare: a run that ends when all is known waits for the rarest.
@@ -273,10 +274,9 @@ class WorkloadState:
             one.id: frozenset(each.id for each in company) for company in companies for one in company
         }
         self.census = {}
-        for rows in self._settings_of(known):
+        for rows in _by_setting(self.cases, known):
             if all(row.wants_census(cpus) and self.companions[row.id] == {row.id} for row in rows):
-                most = max((row.threads for row in rows), default=0)
-                threads = max(most, _IN_WORDS)
+                threads = max(_IN_WORDS, *(row.threads for row in rows))
                 self.census |= dict.fromkeys((row.id for row in rows), threads)
         stored = [number for case in self.cases for number in case.values]
         self.resumed_at = max(stored, default=0)
@@ -362,7 +362,7 @@ class WorkloadState:
         waited for 8 of 165 s.
         """
         rests = set[int]()
-        for rows in self._settings_of(self.going_cases):
+        for rows in _by_setting(self.cases, self.going_cases):
             values = [
                 {at: value for at, value in row.values.items() if value is not None and at <= self.round}
                 for row in rows
@@ -370,11 +370,6 @@ class WorkloadState:
             if all(row.id in self.census for row in rows) and moved_by_others(values) >= _MOVED:
                 rests |= {row.id for row in rows}
         self.rests = frozenset(rests)
-
-    def _settings_of(self, cases: Sequence[CaseState]) -> list[list[CaseState]]:
-        """The rows of each table."""
-        swept = swept_parameters([case.case for case in self.cases])
-        return [[cases[at] for at in group] for group in by_setting([case.case for case in cases], swept)]
 
     def takes_own_core(self) -> bool:
         """Whether a report may leave out batches of its cases that somebody else worked beside, by what
@@ -489,9 +484,13 @@ def _together(
     planned: Sequence[CaseState], launched: Sequence[CaseState], memory_bytes: int
 ) -> list[list[list[CaseState]]]:
     """The companies of those that are launched, by setting of what all that was planned sweeps."""
+    return [_living_together(setting, memory_bytes) for setting in _by_setting(planned, launched)]
+
+
+def _by_setting(planned: Sequence[CaseState], rows: Sequence[CaseState]) -> list[list[CaseState]]:
+    """The rows of each table, by what all that was planned sweeps."""
     swept = swept_parameters([case.case for case in planned])
-    groups = by_setting([case.case for case in launched], swept)
-    return [_living_together([launched[position] for position in group], memory_bytes) for group in groups]
+    return [[rows[at] for at in group] for group in by_setting([row.case for row in rows], swept)]
 
 
 def _living_together(setting: Sequence[CaseState], memory_bytes: int) -> list[list[CaseState]]:
