@@ -72,6 +72,8 @@ Feed = Annotated[
 _OF_RUNS = frozenset(
     {"commits", "runs", "pattern", "threshold", "as_json", "html", "markdown", "feed", "force"}
 )
+# Those that say something where nothing is measured: all but these are of building and launching.
+_OF_SHOWING = (_OF_RUNS - {"runs"}) | {"build", "program", "last", "tags", "merged", "into"}
 
 
 def command(
@@ -122,6 +124,9 @@ def command(
         found = keeping_history.of_runs(commits or [], others, outputs, threshold=threshold, pattern=pattern)
         keeping_history.show(found, outputs, as_json=as_json)
         raise typer.Exit(keeping_history.exit_code(found))
+    if not build:
+        only_shown = {"budget"} if keeping_history.budget_seconds(budget) == 0.0 else set()
+        keeping_history.refuse_what_only_measuring_heeds(given(context, besides=_OF_SHOWING | only_shown))
     request = keeping_history.HistoryRequest(
         commits=" ".join(commits or []),
         last=last,

@@ -118,6 +118,15 @@ def budget_seconds(text: str) -> float:
     return 0.0 if text in ("0", "0s") else seconds("--budget", text)
 
 
+def refuse_what_only_measuring_heeds(options: Sequence[str]) -> None:
+    """Without --build they would be dropped without a word. Raises TollError."""
+    if options:
+        raise TollError(
+            f"{options[0]} is of measuring, and without --build nothing is measured",
+            f"leave out {options[0]}, or measure: --build COMMAND --program PATH",
+        )
+
+
 def outputs(html: Path | None, markdown: Path | None, feed: Path | None, *, force: bool) -> dict[str, Output]:
     """Files to be written, by form."""
     named = {"html": html, "markdown": markdown, "feed": feed}
@@ -259,6 +268,8 @@ def _check(request: HistoryRequest) -> None:
     asked = [bool(request.commits), request.last is not None, bool(request.tags)]
     if sum(asked) > 1:
         raise TollError("a range, --last and --tags each name commits", "choose one of them")
+    if request.tags and request.merged:
+        raise TollError("--tags names commits, merged or not, and --merged more", "leave out one of the two")
 
 
 def _row(request: HistoryRequest, here: Path) -> CommitRange:
