@@ -10,7 +10,7 @@ from tollbench.compare.printed import ComparisonRecord
 from tollbench.compare.verdicts import NotNegative, Positive
 from tollbench.stats import change_points
 
-MOST_CERTAIN = change_points.MOST_CERTAIN
+LEAST_SCATTER, MOST_CERTAIN = change_points.LEAST_SCATTER, change_points.MOST_CERTAIN
 Place = Annotated[int, Field(ge=0)]
 Certainty = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -83,8 +83,9 @@ class BenchmarkLine(ComparisonRecord):
         description="nanoseconds an operation of the reference, latest part; null where it has no time of its"
         " own"
     )
-    scatter: NotNegative = Field(
-        description="of commits around their level besides the error of measuring, relative, latest part"
+    scatter: NotNegative | None = Field(
+        description="of commits around their level besides the error of measuring, relative, latest part;"
+        " null where fewer than three values tell none, 0.0001 where none is seen besides that error"
     )
     recent: int = Field(
         default=0, description="how many of the last commits are off, too few for a change yet"

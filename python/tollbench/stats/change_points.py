@@ -35,7 +35,7 @@ _MEDIAN_REACH = 5  # values to either side that a running median looks at
 _OUTLIERS, _OUTLIER_WIDTH = 0.02, 10.0  # their share, and how much wider they scatter
 _FAR = 4.0  # standard deviations from its level: an outlier is called one
 _UNKNOWN_ERROR = 0.05  # at least, log scale, of a value whose error is not known beside others whose is
-_LEAST_SCATTER = 1e-4  # of a series: no two builds are known to be closer
+LEAST_SCATTER = 1e-4  # of a series: no two builds are known to be closer
 _CHANCE = 0.01  # of a commit to bring a step, before anything is known
 _USUAL_SIZE = 0.03  # of a step, likewise: a standard deviation, log scale
 _SHRINK = math.sqrt(0.5)  # from the windows of one length to those of the next
@@ -65,7 +65,8 @@ class LevelSteps:
     """What is known of one series."""
 
     steps: tuple[LevelStep, ...]
-    scatter: float  # standard deviation of a value around its level, its own error left out
+    scatter: float | None  # standard deviation of a value around its level, its own error left out;
+    # None where fewer than three values tell none, `LEAST_SCATTER` where none is seen besides that error
     levels: tuple[float, ...]  # before the first step, behind it and so on; one more than steps
     outliers: tuple[int, ...]  # places of values that are far off, log scale
     recent: int  # how many of the last values are off to one side, too few for a step yet; else 0
@@ -181,18 +182,19 @@ def _lone(groups: NDArray[np.int_]) -> Floats:
     return told
 
 
-def _scatter(values: Floats, errors: Floats) -> tuple[float, Floats]:
+def _scatter(values: Floats, errors: Floats) -> tuple[float | None, Floats]:
     """Of neighbours, whose level mostly is the same; without what their measuring explains.
 
-    Of the whole series, and at each value: more than that where its surroundings scatter more.
+    Of the whole series, None of one with too few, and at each value: more than that where its surroundings
+    scatter more.
     """
     if values.size < 3:
-        return _LEAST_SCATTER, np.full(values.size, _LEAST_SCATTER)
+        return None, np.full(values.size, LEAST_SCATTER)
     differences = np.diff(values)
     off = np.abs(differences - np.median(differences))
     measuring = float(np.median(errors)) ** 2
     whole = _MAD * float(np.median(off)) / math.sqrt(2.0)
-    scatter = math.sqrt(max(whole**2 - measuring, _LEAST_SCATTER**2))
+    scatter = math.sqrt(max(whole**2 - measuring, LEAST_SCATTER**2))
     around = np.full(values.size, scatter)
     if off.size > _LOCAL:
         near = _MAD * np.median(sliding_window_view(off, _LOCAL), axis=1) / math.sqrt(2.0)

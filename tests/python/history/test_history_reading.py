@@ -665,6 +665,7 @@ def test_the_present_is_that_of_the_newest_night(tmp_path: Path, other: dict[str
     found = read(tmp_path, 60).told
     (only,) = found.lines
     assert (only.latest, only.reference_ns, only.part[-1]) == (0, 100.5, 1)
+    assert only.scatter is not None
     assert 0.0 < only.scatter < 0.006
     told = history_terminal.lines(found)
     shown = next(text for text in told if text.startswith("sum  "))

@@ -25,7 +25,7 @@ from tollbench.estimates import Estimate
 from tollbench.history import run_history
 from tollbench.history.histories import Histories
 from tollbench.history.run_history import read_runs
-from tollbench.report.histories import history_terminal
+from tollbench.report.histories import history_lines, history_terminal
 from tollbench.store import RunFile
 
 NIGHTS = 16
@@ -91,6 +91,27 @@ def test_a_row_that_became_slower_is_told_with_its_run(
     assert f"{CHANGED}: toll 1.8, a processor\n  tasks/made: b / a is slower by " in told
     assert "runs scatter by" in told
     assert "commit" not in told
+
+
+@pytest.mark.parametrize("nights", [2, 3])
+def test_what_two_runs_scatter_by_is_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, nights: int
+) -> None:
+    """It was told as 0.01 %, which is the least that is ever taken."""
+    paths = [night(tmp_path, number, {"a": 10.0, "b": 20.0}) for number in range(nights)]
+    page = tmp_path / "page.html"
+    words = [*map(str, paths), "--filter", " / "]
+    assert told_of([*words, "--json", "--html", str(page)], monkeypatch) == 0
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, SCHEMA)
+    (line,) = found["lines"]
+    assert (line["scatter"] is None) == (nights == 2)
+    told = "\n".join(history_terminal.lines(Histories.model_validate(found)))
+    assert ("runs scatter by" in told) == (nights == 3)
+    assert "None" not in told + page.read_text()
+    line = Histories.model_validate(found).lines[0]
+    assert history_lines.scatter(line.model_copy(update={"scatter": 1e-4})) == "less than is seen"
+    assert history_lines.scatter(line.model_copy(update={"scatter": 0.012})) == "1.2 %"
 
 
 def test_times_stand_beside_those_of_one_machine_alone(

@@ -94,6 +94,11 @@ def test_few_values_are_no_trouble(count: int) -> None:
     assert found.steps == ()
 
 
+def test_two_values_tell_no_scatter() -> None:
+    assert find_steps([0.0, 0.1], [0.01, 0.01]).scatter is None
+    assert find_steps([0.0, 0.1, 0.0], [0.001, 0.001, 0.001]).scatter == pytest.approx(0.1, rel=0.5)
+
+
 def test_values_that_do_not_scatter_at_all() -> None:
     values = np.zeros(40)
     assert find_steps(values, values).steps == ()

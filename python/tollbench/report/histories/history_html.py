@@ -66,7 +66,7 @@ def _row(found: Histories, line: BenchmarkLine, own: list[HistoryChange], *, sma
     return {
         "benchmark": clean(line.benchmark),
         "now": history_lines.now(line),
-        "scatter": numbers.difference(line.scatter),
+        "scatter": history_lines.scatter(line),
         "changes": len(own),
         "states": "; ".join(history_lines.states(found, line)),
         "commits": len(line.place),

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tollbench import numbers
-from tollbench.history.histories import MOST_CERTAIN, BenchmarkLine, Histories, HistoryChange, HistoryCommit
+from tollbench.history.histories import (
+    LEAST_SCATTER,
+    MOST_CERTAIN,
+    BenchmarkLine,
+    Histories,
+    HistoryChange,
+    HistoryCommit,
+)
 from tollbench.text import clean, instant, several
 
 
@@ -121,6 +128,13 @@ def now(line: BenchmarkLine) -> str:
     """The newest commit's value against the reference, in the part that goes on."""
     newest = max(at for at, part in enumerate(line.part) if part == line.latest)
     return _against(line.ratio[newest])
+
+
+def scatter(line: BenchmarkLine) -> str:
+    """What commits or runs scatter by, besides what measuring them does; nothing where too few tell it."""
+    if line.scatter is None:
+        return ""
+    return "less than is seen" if line.scatter <= LEAST_SCATTER else numbers.difference(line.scatter)
 
 
 def against(line: BenchmarkLine) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tollbench import numbers
 from tollbench.history.histories import BenchmarkLine, Histories, HistoryChange
 from tollbench.report.histories import history_lines
 from tollbench.report.histories.thinned import latest_points
@@ -44,11 +43,11 @@ def lines(found: Histories) -> list[str]:
 
 def _line(found: Histories, line: BenchmarkLine, wide: int) -> str:
     own = [change for change in found.changes if change.benchmark == line.benchmark]
-    noun = history_lines.noun(found)
+    scatter = history_lines.scatter(line)
     told = [
         f"{clean(line.benchmark):{wide}}  {blocks(line, own)}",
-        f"{history_lines.now(line)} to {history_lines.against(line)},"
-        f" {noun}s scatter by {numbers.difference(line.scatter)}",
+        f"{history_lines.now(line)} to {history_lines.against(line)}"
+        + (f", {history_lines.noun(found)}s scatter by {scatter}" if scatter else ""),
         *history_lines.states(found, line),
     ]
     return "  ".join(told[:2]) + "".join(f"; {state}" for state in told[2:])
