@@ -96,6 +96,7 @@ def run(
     ] = None,
     budget: Annotated[str, typer.Option(metavar="TIME", help="As toll run has it.")] = "",
     precision: Annotated[str, typer.Option(metavar="SHARE", help="As toll run has it.")] = "",
+    layouts: Annotated[int | None, typer.Option(metavar="N", help="As toll run has it.")] = None,
     hosts: Hosts = None,
     slurm: Slurm = "",
     ssh_config: SshConfig = None,
@@ -119,7 +120,7 @@ def run(
     if resume:
         fleet_asking.refuse_new_plan(resume, "run", given(context, besides=_RESUMING))
         raise typer.Exit(fleet_running.resumed(resume, wheel, as_json=as_json))
-    words = fleet_asking.run_words(selection, profile, values, envs, budget, precision)
+    words = fleet_asking.run_words(selection, profile, values, envs, budget, precision, layouts)
     asked = fleet_asking.FleetAsked(
         kind="run", words=words, hosts=fleet_asking.hosts(hosts, slurm, python, toll),
         ssh_config=ssh_config, limit=limit, wait=wait, setup=setup, output=output,
@@ -156,6 +157,9 @@ def compare(
         ),
     ] = False,
     kind: Annotated[str, typer.Option(metavar="KIND", help="As toll compare has it.")] = "auto",
+    layouts: Annotated[
+        int, typer.Option(metavar="N", help="As toll compare has it; each host draws layouts of its own.")
+    ] = 0,
     hosts: Hosts = None,
     slurm: Slurm = "",
     ssh_config: SshConfig = None,
@@ -180,8 +184,9 @@ def compare(
         fleet_asking.refuse_new_plan(resume, "compare", given(context, besides=_RESUMING))
         raise typer.Exit(fleet_running.resumed(resume, wheel, as_json=as_json))
     words, commits = fleet_asking.compare_words(
-        revisions, build, program, {"--budget": budget, "--total-budget": total}, threshold, pattern, kind
-    )
+        revisions, build, program, {"--budget": budget, "--total-budget": total}, threshold, pattern, kind,
+        layouts,
+    )  # fmt: skip
     asked = fleet_asking.FleetAsked(
         kind="compare", words=words, hosts=fleet_asking.hosts(hosts, slurm, python, toll),
         ssh_config=ssh_config, limit=limit, wait=wait, setup=setup, output=output, revisions=commits,

@@ -90,6 +90,7 @@ def run_words(
     envs: Sequence[str] | None,
     budget: str,
     precision: str,
+    layouts: int | None,
 ) -> tuple[str, ...]:
     """`toll run` as each host is told it. Raises TollError for what every host would refuse."""
     from tollbench.catalog import environments, suites
@@ -99,11 +100,16 @@ def run_words(
     local = [name for name in named if name != environments.COMPILERS]  # each host has compilers of its own
     wanted = Selection.parse(list(selection or ()), list(values or ()), local)
     wishes = Wishes(
-        str(profile), seconds(budget) if budget else None, share(precision) if precision else None, None
+        profile=str(profile),
+        budget_s=seconds(budget) if budget else None,
+        precision=share(precision) if precision else None,
+        seed=None,
+        layouts=layouts,
     )
     make(suites.load(ROOT), wanted, environments.OFFERED, settings_of(wishes), 1)
     options = [("--set", value) for value in values or ()] + [("--env", env) for env in envs or ()]
     options += [(name, said) for name, said in (("--budget", budget), ("--precision", precision)) if said]
+    options += [("--layouts", str(layouts))] if layouts is not None else []
     return (
         "run", *(selection or ()), "--profile", str(profile), *(word for pair in options for word in pair),
         "--output", "{result}", "--identity", "{identity}", "--no-html", "--no-install",
@@ -118,8 +124,13 @@ def compare_words(
     threshold: float,
     pattern: str,
     kind: str,
+    layouts: int,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(`toll compare` as each host is told it, the commits). Raises TollError."""
+    """(`toll compare` as each host is told it, the commits). Raises TollError.
+
+    No seed is among the words, so that each host draws layouts of its own: over hosts that all had the same
+    ones, what these do to the change would be taken for the change.
+    """
     for option, said in (("--build", build), ("--program", program)):
         if not said:
             raise TollError(
@@ -133,10 +144,11 @@ def compare_words(
     check_pattern(pattern)
     check_kind(kind)
     lengths = [_seconds(option, said) for option, said in budgets.items()]
-    ComparisonSettings(threshold=threshold, budget_s=min(lengths, default=1.0)).check()
+    ComparisonSettings(threshold=threshold, budget_s=min(lengths, default=1.0), layouts=layouts).check()
     commits = resolved(Path.cwd(), revisions or ())
     options = [*budgets.items(), ("--threshold", str(threshold)), ("--kind", kind)]
     options += [("--filter", pattern)] if pattern else []
+    options += [("--layouts", str(layouts))] if layouts else []
     words = (
         "compare", "--build", build, "--program", program, *(word for pair in options for word in pair),
         "--raw", "{result}", *(commit[:12] for commit in commits),

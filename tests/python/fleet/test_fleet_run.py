@@ -172,15 +172,23 @@ USAGE: list[tuple[Callable[[Path], object], str]] = [
     (lambda _: fleet_asking.hosts(None, "", "python3", ""), "either the hosts of a file or the nodes"),
     (lambda file: fleet_asking.hosts(file, "lab", "python3", ""), "either the hosts of a file or the nodes"),
     (lambda file: fleet_asking.hosts(file, "", "python3", "/toll"), "are for --slurm"),
-    (lambda _: fleet_asking.run_words(["no/such"], Profile.QUICK, None, None, "", ""), "no/such"),
+    (lambda _: fleet_asking.run_words(["no/such"], Profile.QUICK, None, None, "", "", None), "no/such"),
     (lambda _: asked(limit="soon").limit_s, "not a length of time"),
     (lambda file: fleet_running.told(str(file.parent / "nothing"), as_json=False), "no fleet's run"),
     (lambda file: fleet_running.fetched(str(file.parent / "nothing"), as_json=False), "no fleet's run"),
-    (lambda _: fleet_asking.compare_words(["HEAD"], "make", "b", {}, 0.01, "", "auto"), "two revisions"),
-    (lambda _: fleet_asking.compare_words(["a", "b"], "", "b", {}, 0.01, "", "auto"), "needs --build"),
+    (lambda _: fleet_asking.compare_words(["HEAD"], "make", "b", {}, 0.01, "", "auto", 0), "two revisions"),
+    (lambda _: fleet_asking.compare_words(["a", "b"], "", "b", {}, 0.01, "", "auto", 0), "needs --build"),
     (
-        lambda _: fleet_asking.compare_words(["no-such", "b"], "m", "b", {}, 0.01, "", "auto"),
+        lambda _: fleet_asking.compare_words(["no-such", "b"], "m", "b", {}, 0.01, "", "auto", 0),
         "names no commit",
+    ),
+    (
+        lambda _: fleet_asking.compare_words(["a", "b"], "m", "b", {}, 0.01, "", "auto", 1),
+        "number of layouts",
+    ),
+    (
+        lambda _: fleet_asking.run_words(["latency/wakeup"], Profile.QUICK, None, None, "", "", 2),
+        "--layouts 2 is neither",
     ),
     (lambda _: fleet_asking.refuse_new_plan("folder", "run", ["--limit"]), "takes no new ones"),
 ]
@@ -198,6 +206,22 @@ def test_wrong_usage_is_a_sentence(tmp_path, ask, said):
         ask(file)
     assert caught.value.code == 2
     assert caught.value.next_step
+
+
+def test_layouts_are_asked_of_every_host_and_drawn_there(tmp_path, monkeypatch):
+    """With one seed for all hosts, what its layouts do to a change would pass for the change."""
+    monkeypatch.chdir(tmp_path)
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "a"]):
+        subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *words], check=True)
+    terms = (["HEAD", "HEAD"], "make", "./b", {"--budget": "9s"}, 0.01, "", "auto")
+    asked, _ = fleet_asking.compare_words(*terms, 16)
+    assert asked[asked.index("--layouts") + 1] == "16"
+    assert "--seed" not in asked
+    assert "--layouts" not in fleet_asking.compare_words(*terms, 0)[0]
+    price_list = (["latency/wakeup"], Profile.QUICK, None, None, "", "")
+    asked = fleet_asking.run_words(*price_list, 1)
+    assert asked[asked.index("--layouts") + 1] == "1"
+    assert "--layouts" not in fleet_asking.run_words(*price_list, None)
 
 
 def test_without_reframe_it_says_what_to_install(monkeypatch):
