@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tollbench.analysis.grouping import Setting, setting_of, swept_parameters
@@ -26,11 +27,13 @@ def subject_of_contenders(
     environment_names: Sequence[str],
     *,
     folder: Path | None,
+    layouts: int,
     options: MeasuringOptions,
 ) -> Programs:
     """Each contender against the first, at every setting that all of them have. Raises TollError.
 
-    `values` are settings of parameters ("tasks=10000"), `environment_names` at most one.
+    `values` are settings of parameters ("tasks=10000"), `environment_names` at most one; `layouts` how many
+    links of each program there are to be, 0 for the one that a build makes.
     """
     if len(environment_names) > 1:
         raise TollError(
@@ -38,7 +41,7 @@ def subject_of_contenders(
             "name one with --env",
         )
     plan, order = _planned(sides, values, environment_names or (HOST.name,))
-    built = build_plan(plan)
+    built = build_plan(plan, max(1, layouts))
     programs = {item.contender: item for item in built.programs}
     (environment,) = built.environments
     asked = Selection.parse((), values).values
@@ -46,6 +49,9 @@ def subject_of_contenders(
     swept = tuple(dict.fromkeys((*swept_parameters(plan.cases, keep_apart=False), *shared)))
     rows = {name: _by_setting(plan, name, swept) for name in order}
     offerings = [_offering(name, rows, programs[name], environment, folder) for name in order]
+    if layouts:
+        _check_layouts([programs[name] for name in order])
+        offerings = [_in_layouts(one, programs[one.label], layouts) for one in offerings]
     return Programs(offerings, options)
 
 
@@ -99,6 +105,24 @@ def _offering(
                 if setting in each and (told := _told_apart(case, each[setting])):
                     notes[name, label] = f"{contender} runs with {', '.join(told)}"
     return Offering(contender, errands, unusable, notes=notes)
+
+
+def _check_layouts(programs: Sequence[Program]) -> None:
+    """Raises TollError for a program that is in one layout alone: beside the mean of the others' layouts its
+    ratio would be about that one file, and what layout does to a side would be told as half of what it is."""
+    for program in programs:
+        if program.status is Status.OK and not program.layouts:
+            raise TollError(
+                f"{program.contender} is in one layout of its code ({program.one_layout}), and --layouts"
+                " compares over several",
+                f"leave out --layouts, or {program.contender}",
+            )
+
+
+def _in_layouts(offering: Offering, program: Program, layouts: int) -> Offering:
+    """One that was not built has none, and is not asked for any: its rows have the reason."""
+    files = program.layouts or ("",) * layouts
+    return replace(offering, layouts=files, executable_at=max(0, len(program.command) - 1))
 
 
 def _other_work(case: Case, first: Case) -> str:

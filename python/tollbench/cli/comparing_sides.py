@@ -105,25 +105,31 @@ def subject_for(
             f"{'--why' if request.why else '--confirm'} is about times, and nothing is timed",
             "leave out one of the two; toll why explains without times",
         )
-    if request.layouts and not request.build:
-        raise TollError(
-            "--layouts needs --build and --program: a program can only be linked again while it is built",
-            "for example: toll compare --layouts 16 --build 'make bench' --program ./bench main HEAD",
-        )
     if request.sandbox is not None:
         _check_sandbox(request)
-    options = _options(request, interrupt)
     environments = _expanded(request.environments)
-    looked_in = [Path.cwd(), *([request.folder] if request.folder is not None else [])]
+    rows = _are_contenders(request.sides, request.build, environments, request.folder)
+    if request.layouts and not (request.build or rows):
+        raise TollError(
+            "--layouts needs --build and --program, or contenders in one environment: a program can only be"
+            " linked again while it is built",
+            "for example: toll compare --layouts 16 --build 'make bench' --program ./bench main HEAD",
+        )
+    options = _options(request, interrupt)
     if request.build:
         written = _built(request, seed, interrupt, stack)
-    elif len(environments) < 2 and name_contenders(request.sides, *looked_in):
+    elif rows:
         if request.kind not in (AUTO, TOLL) or request.read:
             raise TollError("contenders of the catalogue are toll programs", "leave out --kind and --read")
         from tollbench.cli.comparing_contenders import subject_of_contenders
 
         contenders = subject_of_contenders(
-            request.sides, request.values, environments, folder=request.folder, options=options
+            request.sides,
+            request.values,
+            environments,
+            folder=request.folder,
+            layouts=request.layouts,
+            options=options,
         )
         return contenders, None  # two contenders are no two versions of one code
     elif request.values:
@@ -171,12 +177,12 @@ def _against(request: ComparisonRequest) -> str:
 
 def _check_sandbox(request: ComparisonRequest) -> None:
     """Raises TollError for what would run others' programs outside of it, or toll's own inside."""
+    if not request.build and name_contenders(request.sides, Path.cwd()):
+        raise TollError("contenders of the catalogue are toll's own programs", "leave out --sandbox")
     if request.layouts:
         raise TollError(
             "--layouts repeats the link commands of a build, outside of a sandbox", "leave out one of the two"
         )
-    if not request.build and name_contenders(request.sides, Path.cwd()):
-        raise TollError("contenders of the catalogue are toll's own programs", "leave out --sandbox")
     if request.around:
         say("note: --setup, --prepare, --conclude and --cleanup run outside of the sandbox")
 
@@ -218,6 +224,14 @@ def _expanded(environments: Sequence[str]) -> tuple[str, ...]:
     if found := expanded(environments):
         return found
     raise TollError(f"--env {','.join(environments)}: no compiler works here", "toll setup --compilers")
+
+
+def _are_contenders(
+    sides: Sequence[str], build: str, environments: Sequence[str], folder: Path | None
+) -> bool:
+    """Whether the sides are rows of the price list, in one environment. Raises TollError for some of each."""
+    looked_in = [Path.cwd(), *([folder] if folder is not None else [])]
+    return not build and len(environments) < 2 and name_contenders(sides, *looked_in)
 
 
 def name_contenders(sides: Sequence[str], *folders: Path) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +13,12 @@ from tollbench.cli import comparing_contenders
 from tollbench.cli.builds import BuiltPlan
 from tollbench.cli.comparing_contenders import subject_of_contenders
 from tollbench.cli.comparing_sides import name_contenders
-from tollbench.compare import ComparisonSettings, MeasuringOptions
+from tollbench.compare import ComparisonSettings, MeasuringOptions, Verdict, compare
 from tollbench.compare.adapters.toll_program import Programs
 from tollbench.compare.counts import not_timed
 from tollbench.errors import TollError
 from tollbench.plan import Plan
-from tollbench.words import Program, Status
+from tollbench.words import Case, Program, Status
 
 FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
 
@@ -25,7 +27,8 @@ FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
 def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     made: list[Plan] = []
 
-    def built(plan: Plan) -> BuiltPlan:
+    def built(plan: Plan, layouts: int) -> BuiltPlan:
+        assert layouts == 1
         made.append(plan)
         programs = {
             case.contender: Program(
@@ -41,7 +44,88 @@ def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
 
 
 def contenders(tmp_path: Path, *sides: str, values: tuple[str, ...] = ()) -> Programs:
-    return subject_of_contenders(sides, values, (), folder=tmp_path, options=MeasuringOptions(20.0))
+    options = MeasuringOptions(20.0)
+    return subject_of_contenders(sides, values, (), folder=tmp_path, layouts=0, options=options)
+
+
+BOTH = ("latency/lock/std_mutex", "latency/lock/spinlock")
+LAYOUTS = 16
+
+
+class InLayouts:
+    """Programs in layouts, each of which writes down that it was started."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "answer").write_text("1")
+        self._folder = folder
+
+    def file(self, name: str) -> str:
+        path = self._folder / name
+        path.write_text(f'#!/bin/sh\necho {name} >> started\nexec {FAKE} reads=answer "$@"\n')
+        path.chmod(0o755)
+        return str(path)
+
+    def started(self) -> Counter[str]:
+        return Counter((self._folder / "started").read_text().split())
+
+    def built(self, plan: Plan, layouts: int) -> BuiltPlan:
+        """Both in layouts, one of them behind what enters a root."""
+        assert layouts == LAYOUTS
+        programs = (
+            self._program(case, before) for case, before in zip(plan.cases, (("env",), ()), strict=True)
+        )
+        return BuiltPlan(tuple(programs), tuple(plan.environments), self._folder)
+
+    def _program(self, case: Case, before: tuple[str, ...]) -> Program:
+        name = case.contender
+        files = tuple(self.file(f"{name}-{number}") for number in range(LAYOUTS))
+        return Program(name, name, case.environment, (*before, self.file(name)), layouts=files)
+
+
+def in_layouts(tmp_path: Path) -> Programs:
+    return subject_of_contenders(
+        BOTH, (), (), folder=tmp_path, layouts=LAYOUTS, options=MeasuringOptions(20.0)
+    )
+
+
+def test_contenders_are_compared_in_the_layouts_of_their_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = InLayouts(tmp_path)
+    monkeypatch.setattr(comparing_contenders, "build_plan", programs.built)
+    settings = ComparisonSettings(layouts=LAYOUTS, most_rounds=LAYOUTS, threshold=1e-6)
+    (found,) = compare(in_layouts(tmp_path), settings).comparisons
+    assert (found.layouts, found.launches, found.verdict) == (LAYOUTS, LAYOUTS, Verdict.INCONCLUSIVE)
+    assert found.low is not None
+    names = [name.rpartition("/")[2] for name in BOTH]
+    assert programs.started() == {f"{name}-{number}": 1 for name in names for number in range(LAYOUTS)}
+
+
+def test_a_contender_in_one_layout_is_refused_beside_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def built(plan: Plan, layouts: int) -> BuiltPlan:
+        made = InLayouts(tmp_path).built(plan, layouts)
+        first, second = made.programs
+        return replace(made, programs=(first, replace(second, layouts=(), one_layout="not C++")))
+
+    monkeypatch.setattr(comparing_contenders, "build_plan", built)
+    with pytest.raises(TollError, match=r"is in one layout of its code \(not C\+\+\)"):
+        in_layouts(tmp_path)
+
+
+def test_of_layouts_a_contender_that_was_not_built_is_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def built(plan: Plan, layouts: int) -> BuiltPlan:
+        made = InLayouts(tmp_path).built(plan, layouts)
+        first, second = made.programs
+        missing = replace(second, command=(), layouts=(), status=Status.SKIPPED, reason="no compiler")
+        return replace(made, programs=(first, missing))
+
+    monkeypatch.setattr(comparing_contenders, "build_plan", built)
+    found = in_layouts(tmp_path).round(("latency/lock",), 1)
+    assert found.failures["latency/lock"] == {1: "cannot be launched: no compiler"}
 
 
 def test_contenders_are_sides_and_their_common_settings_benchmarks(tmp_path: Path) -> None:

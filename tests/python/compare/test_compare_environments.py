@@ -23,7 +23,7 @@ FAKE = str(Path(__file__).with_name("fake_toll_program.py"))
 
 @pytest.fixture(autouse=True)
 def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def built(plan: Plan) -> BuiltPlan:
+    def built(plan: Plan, _layouts: int = 1) -> BuiltPlan:
         programs = {
             (case.contender, case.environment): Program(
                 case.workload, case.contender, case.environment, (FAKE, "reads=answer")
@@ -88,7 +88,7 @@ def test_contenders_are_compared_in_one_environment(tmp_path: Path) -> None:
     options = MeasuringOptions(20.0)
     with pytest.raises(TollError, match="in one environment, not in host and host-O3"):
         comparing_contenders.subject_of_contenders(
-            both, (), ("host", "host-O3"), folder=tmp_path, options=options
+            both, (), ("host", "host-O3"), folder=tmp_path, layouts=0, options=options
         )
 
 

@@ -55,6 +55,7 @@ class Offering:
     errands: Mapping[str, Errand]
     unusable: Mapping[str, str] = field(default_factory=dict)  # benchmark -> reason: it was not built
     layouts: tuple[str, ...] = ()  # of the executable, as Side has them
+    executable_at: int = 0  # its place in the commands of the errands: what enters a root stands before it
     notes: Mapping[tuple[str, str], str] = field(default_factory=dict)  # benchmark, of whom -> other footing
 
 
@@ -265,7 +266,9 @@ class Programs:
         errand = self.errand(side, name)
         if layout is None:
             return errand
-        return replace(errand, command=(self._offerings[side].layouts[layout], *errand.command[1:]))
+        offering, command = self._offerings[side], list(errand.command)
+        command[offering.executable_at] = offering.layouts[layout]
+        return replace(errand, command=tuple(command))
 
     def _start(self, stack: ExitStack, errand: Errand, rng: random.Random) -> Conversation:
         errand = replace(errand, folder=stack.enter_context(working_folder(errand.folder)))

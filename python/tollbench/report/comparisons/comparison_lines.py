@@ -190,12 +190,14 @@ def _about(layouts: int) -> str:
     """What an interval is about."""
     if layouts:
         return (
-            f"An interval is about the change: each side was linked {layouts} times with its functions in"
-            " another order, and the ratio is a mean over these layouts."
+            "An interval is about the code and not about one file of it: each side was linked"
+            f" {layouts} times with its functions in another order, and the ratio is a mean over these"
+            " layouts."
         )
     return (
         "An interval is about these very files: where the linker put their code is a part of it, which"
-        " alone can move a benchmark by several per cent. With --build, --layouts 16 tells the two apart."
+        " alone can move a benchmark by several per cent. With --build, and of contenders, --layouts 16 tells"
+        " the two apart."
     )
 
 
