@@ -85,26 +85,7 @@ def subject_for(
 
     Raises TollError for what makes no sense, LaunchFailed for a side that does not build.
     """
-    if request.counts is not None and request.counts.baseline is not None and not request.is_one_side:
-        raise TollError(
-            "--baseline stands in place of the first side",
-            "name one: toll compare ./bench --baseline FILE",
-        )
-    if bool(request.build) != bool(request.program):
-        raise TollError(
-            "--build and --program belong together",
-            "for example: toll compare --build 'make bench' --program ./bench main HEAD",
-        )
-    if request.build and (request.environments or request.values):
-        raise TollError(
-            f"{'--env' if request.environments else '--set'} goes without --build, which makes the sides",
-            "leave out one of the two, or let --build name a compiler and flags",
-        )
-    if request.only_counted and (request.why or request.confirm):
-        raise TollError(
-            f"{'--why' if request.why else '--confirm'} is about times, and nothing is timed",
-            "leave out one of the two; toll why explains without times",
-        )
+    _check_together(request)
     if request.sandbox is not None:
         _check_sandbox(request)
     environments = _expanded(request.environments)
@@ -185,6 +166,30 @@ def _check_sandbox(request: ComparisonRequest) -> None:
         )
     if request.around:
         say("note: --setup, --prepare, --conclude and --cleanup run outside of the sandbox")
+
+
+def _check_together(request: ComparisonRequest) -> None:
+    """Raises TollError for options that do not go together, whatever the sides are."""
+    if request.counts is not None and request.counts.baseline is not None and not request.is_one_side:
+        raise TollError(
+            "--baseline stands in place of the first side",
+            "name one: toll compare ./bench --baseline FILE",
+        )
+    if bool(request.build) != bool(request.program):
+        raise TollError(
+            "--build and --program belong together",
+            "for example: toll compare --build 'make bench' --program ./bench main HEAD",
+        )
+    if request.build and (request.environments or request.values):
+        raise TollError(
+            f"{'--env' if request.environments else '--set'} goes without --build, which makes the sides",
+            "leave out one of the two, or let --build name a compiler and flags",
+        )
+    if request.only_counted and (request.why or request.confirm):
+        raise TollError(
+            f"{'--why' if request.why else '--confirm'} is about times, and nothing is timed",
+            "leave out one of the two; toll why explains without times",
+        )
 
 
 def subject_of_written(
