@@ -61,7 +61,7 @@ class InLayouts:
 
     def file(self, name: str) -> str:
         path = self._folder / name
-        path.write_text(f'#!/bin/sh\necho {name} >> started\nexec {FAKE} reads=answer "$@"\n')
+        path.write_text(f'#!/bin/sh\necho {name}$ENTERED >> started\nexec {FAKE} reads=answer "$@"\n')
         path.chmod(0o755)
         return str(path)
 
@@ -69,23 +69,21 @@ class InLayouts:
         return Counter((self._folder / "started").read_text().split())
 
     def built(self, plan: Plan, layouts: int) -> BuiltPlan:
-        """Both in layouts, one of them behind what enters a root."""
+        """All in layouts, one of them behind what enters a root."""
         assert layouts == LAYOUTS
-        programs = (
-            self._program(case, before) for case, before in zip(plan.cases, (("env",), ()), strict=True)
-        )
+        programs = [self._program(case) for case in plan.cases]
         return BuiltPlan(tuple(programs), tuple(plan.environments), self._folder)
 
-    def _program(self, case: Case, before: tuple[str, ...]) -> Program:
+    def _program(self, case: Case) -> Program:
         name = case.contender
+        before = ("env", "ENTERED=+root") if name == "std_mutex" else ()
         files = tuple(self.file(f"{name}-{number}") for number in range(LAYOUTS))
         return Program(name, name, case.environment, (*before, self.file(name)), layouts=files)
 
 
-def in_layouts(tmp_path: Path) -> Programs:
-    return subject_of_contenders(
-        BOTH, (), (), folder=tmp_path, layouts=LAYOUTS, options=MeasuringOptions(20.0)
-    )
+def in_layouts(tmp_path: Path, *sides: str, all_pairs: bool = False) -> Programs:
+    options = MeasuringOptions(20.0, all_pairs=all_pairs)
+    return subject_of_contenders(sides, (), (), folder=tmp_path, layouts=LAYOUTS, options=options)
 
 
 def test_contenders_are_compared_in_the_layouts_of_their_code(
@@ -94,11 +92,14 @@ def test_contenders_are_compared_in_the_layouts_of_their_code(
     programs = InLayouts(tmp_path)
     monkeypatch.setattr(comparing_contenders, "build_plan", programs.built)
     settings = ComparisonSettings(layouts=LAYOUTS, most_rounds=LAYOUTS, threshold=1e-6)
-    (found,) = compare(in_layouts(tmp_path), settings).comparisons
+    (found,) = compare(in_layouts(tmp_path, *BOTH), settings).comparisons
     assert (found.layouts, found.launches, found.verdict) == (LAYOUTS, LAYOUTS, Verdict.INCONCLUSIVE)
     assert found.low is not None
-    names = [name.rpartition("/")[2] for name in BOTH]
-    assert programs.started() == {f"{name}-{number}": 1 for name in names for number in range(LAYOUTS)}
+    assert programs.started() == {
+        f"{name}-{number}{entered}": 1
+        for name, entered in (("std_mutex", "+root"), ("spinlock", ""))
+        for number in range(LAYOUTS)
+    }
 
 
 def test_a_contender_in_one_layout_is_refused_beside_others(
@@ -111,21 +112,34 @@ def test_a_contender_in_one_layout_is_refused_beside_others(
 
     monkeypatch.setattr(comparing_contenders, "build_plan", built)
     with pytest.raises(TollError, match=r"is in one layout of its code \(not C\+\+\)"):
-        in_layouts(tmp_path)
+        in_layouts(tmp_path, *BOTH)
 
 
-def test_of_layouts_a_contender_that_was_not_built_is_a_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("missing", ["std_mutex", "spinlock", "std_shared_mutex"])
+def test_of_layouts_a_contender_that_was_not_built_costs_its_own_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
+    """The first one, too: how many layouts there are is not asked of it alone."""
+
     def built(plan: Plan, layouts: int) -> BuiltPlan:
         made = InLayouts(tmp_path).built(plan, layouts)
-        first, second = made.programs
-        missing = replace(second, command=(), layouts=(), status=Status.SKIPPED, reason="no compiler")
-        return replace(made, programs=(first, missing))
+        programs = [
+            replace(one, command=(), layouts=(), status=Status.SKIPPED, reason="no compiler")
+            if one.contender == missing
+            else one
+            for one in made.programs
+        ]
+        return replace(made, programs=tuple(programs))
 
     monkeypatch.setattr(comparing_contenders, "build_plan", built)
-    found = in_layouts(tmp_path).round(("latency/lock",), 1)
-    assert found.failures["latency/lock"] == {1: "cannot be launched: no compiler"}
+    subject = in_layouts(tmp_path, *BOTH, "latency/lock/std_shared_mutex", all_pairs=True)
+    settings = ComparisonSettings(layouts=LAYOUTS, most_rounds=LAYOUTS, threshold=1e-6, all_pairs=True)
+    found = compare(subject, settings).comparisons
+    assert [one.verdict for one in found if missing in (one.a, one.b)] == [Verdict.FAILED] * 2
+    assert all("no compiler" in one.reason for one in found if missing in (one.a, one.b))
+    (known,) = [one for one in found if missing not in (one.a, one.b)]
+    assert (known.layouts, known.launches) == (LAYOUTS, LAYOUTS)
+    assert known.low is not None
 
 
 def test_contenders_are_sides_and_their_common_settings_benchmarks(tmp_path: Path) -> None:
