@@ -15,6 +15,7 @@ link is ninja's own, each of its layouts costs one link, and two programs have n
 
 from __future__ import annotations
 
+import glob
 import os
 import random
 import re
@@ -188,6 +189,10 @@ def _linked(
             raise _Refused("its objects hold no functions yet, as code is made when it is linked")
         # Until all are made: what is killed in between leaves no stamp that fits.
         _stamp(build, target).unlink(missing_ok=True)
+        # Those that nobody asks for now, too: with the stamp of sixteen that are made anew, four of an older
+        # program passed for this one's once twenty were asked for.
+        for old in executable.parent.glob(f"{glob.escape(executable.name)}.layout-*"):
+            old.unlink()
         for layout in range(1, layouts + 1):
             script = build.folder / FOLDER / f"{target}-{layout:02d}.x"
             script.parent.mkdir(exist_ok=True)

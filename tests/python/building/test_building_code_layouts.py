@@ -124,6 +124,11 @@ def test_layouts_are_kept_until_the_program_is_another(project: Path) -> None:
     other = built(project)["good"]
     assert all(subprocess.run([file], check=False).returncode == 1 for file in other.layouts)
     assert built(project, layouts=2)["good"].layouts == first.layouts[:2]
+    # Fewer of another program: those that were not asked for then are made once they are, and not kept.
+    (project / "good.cpp").write_text(SOURCE)
+    built(project, layouts=2)
+    whole = built(project)["good"]
+    assert all(subprocess.run([file], check=False).returncode == 0 for file in whole.layouts)
     Path(first.layouts[1]).unlink()
     assert Path(built(project)["good"].layouts[1]).is_file()
     # Another program of the same age, as a copied folder has: its layouts are made anew.
