@@ -16,7 +16,7 @@ from tollbench.compare.adapters.toll_program import Offering, Programs
 from tollbench.errors import TollError
 from tollbench.launching.conversation import Errand
 from tollbench.plan import Plan, Selection, Settings, make
-from tollbench.words import HOST, Case, Environment, Program, Status
+from tollbench.words import HOST, MOST_CODE_LAYOUTS, Case, Environment, Program, Status
 
 _EXAMPLE = "for example: toll compare latency/lock/std_mutex latency/lock/spinlock"
 
@@ -41,6 +41,10 @@ def subject_of_contenders(
             "name one with --env",
         )
     plan, order = _planned(sides, values, environment_names or (HOST.name,))
+    if layouts > MOST_CODE_LAYOUTS:
+        raise TollError(
+            f"--layouts {layouts} is more than the {MOST_CODE_LAYOUTS} that a contender has", "ask for fewer"
+        )
     built = build_plan(plan, max(1, layouts))
     programs = {item.contender: item for item in built.programs}
     (environment,) = built.environments
@@ -110,13 +114,14 @@ def _offering(
 def _check_layouts(programs: Sequence[Program]) -> None:
     """Raises TollError for a program that is in one layout alone: beside the mean of the others' layouts its
     ratio would be about that one file, and what layout does to a side would be told as half of what it is."""
-    for program in programs:
-        if program.status is Status.OK and not program.layouts:
-            raise TollError(
-                f"{program.contender} is in one layout of its code ({program.one_layout}), and --layouts"
-                " compares over several",
-                f"leave out --layouts, or {program.contender}",
-            )
+    alone = [one for one in programs if one.status is Status.OK and not one.layouts]
+    if alone:
+        named = ", ".join(f"{one.contender} ({one.one_layout})" for one in alone)
+        rest = "" if len(programs) - len(alone) < 2 else ", or these contenders"
+        raise TollError(
+            f"--layouts compares over several layouts of code, and in one alone there are: {named}",
+            f"leave out --layouts{rest}",
+        )
 
 
 def _in_layouts(offering: Offering, program: Program, layouts: int) -> Offering:

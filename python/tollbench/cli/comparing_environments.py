@@ -113,4 +113,5 @@ def errand_of(case: Case, program: Program, environment: Environment, folder: Pa
         folder or OWN_PROGRAMS,
         answer=case.answer,
         malloc=environment.malloc,
+        entered=bool(environment.enter),
     )

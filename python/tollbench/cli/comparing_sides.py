@@ -86,8 +86,6 @@ def subject_for(
     Raises TollError for what makes no sense, LaunchFailed for a side that does not build.
     """
     _check_together(request)
-    if request.sandbox is not None:
-        _check_sandbox(request)
     environments = _expanded(request.environments)
     rows = _are_contenders(request.sides, request.build, environments, request.folder)
     if request.layouts and not (request.build or rows):
@@ -96,6 +94,8 @@ def subject_for(
             " linked again while it is built",
             "for example: toll compare --layouts 16 --build 'make bench' --program ./bench main HEAD",
         )
+    if request.sandbox is not None:
+        _check_sandbox(request)
     options = _options(request, interrupt)
     if request.build:
         written = _built(request, seed, interrupt, stack)
@@ -109,7 +109,7 @@ def subject_for(
             request.values,
             environments,
             folder=request.folder,
-            layouts=request.layouts,
+            layouts=0 if request.only_counted else request.layouts,
             options=options,
         )
         return contenders, None  # two contenders are no two versions of one code

@@ -111,8 +111,13 @@ def test_a_contender_in_one_layout_is_refused_beside_others(
         return replace(made, programs=(first, replace(second, layouts=(), one_layout="not C++")))
 
     monkeypatch.setattr(comparing_contenders, "build_plan", built)
-    with pytest.raises(TollError, match=r"is in one layout of its code \(not C\+\+\)"):
+    with pytest.raises(TollError, match=r"in one alone there are: spinlock \(not C\+\+\)"):
         in_layouts(tmp_path, *BOTH)
+
+
+def test_so_many_layouts_as_a_contender_has() -> None:
+    with pytest.raises(TollError, match="--layouts 65 is more than the 64"):
+        subject_of_contenders(BOTH, (), (), folder=None, layouts=65, options=MeasuringOptions(20.0))
 
 
 @pytest.mark.parametrize("missing", ["std_mutex", "spinlock", "std_shared_mutex"])

@@ -196,8 +196,8 @@ def _about(layouts: int) -> str:
         )
     return (
         "An interval is about these very files: where the linker put their code is a part of it, which"
-        " alone can move a benchmark by several per cent. With --build, and of contenders, --layouts 16 tells"
-        " the two apart."
+        " alone can move a benchmark by several per cent. With --build, and of C++ contenders in one"
+        " environment, --layouts 16 tells the two apart."
     )
 
 
