@@ -20,7 +20,7 @@ from tollbench.building import code_layouts, languages
 from tollbench.building.code_layouts import InLayouts
 from tollbench.building.configuring import OnLine, configure
 from tollbench.building.known import FAILURES, entries, failures
-from tollbench.building.log import first_error, split_failures
+from tollbench.building.log import first_error, split_failures, tried_all
 from tollbench.catalog.machine import usable_cpus
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import TollError
@@ -284,18 +284,21 @@ def _compile(build: Build, targets: Sequence[str], on_progress: OnProgress) -> d
 def _failed(build: Build, targets: Sequence[str], log: Path) -> dict[str, str]:
     """Which targets a failed build did not bring up to date, and why.
 
-    Told by the log, and asked of ninja where something failed that targets share; never by looking for the
-    executable: that of an earlier build may still lie there, and timing it would show a number for a source
-    that does not compile.
+    Told by the log, and asked of ninja where something failed that targets share, or ninja itself did before
+    it had tried all: a library that is gone is no failed step, and nothing is built then. Never by looking
+    for the executable: that of an earlier build may still lie there, and timing it would show a number for a
+    source that does not compile.
     """
-    blocks = split_failures(log.read_text(encoding="utf-8"))
+    told = log.read_text(encoding="utf-8")
+    blocks = split_failures(told)
     own = {target: text for target in targets for outputs, text in blocks if _makes(outputs, target)}
-    if all(any(_makes(outputs, target) for target in targets) for outputs, _ in blocks):
+    if tried_all(told) and all(any(_makes(outputs, target) for target in targets) for outputs, _ in blocks):
         return {target: _reason(build, target, text) for target, text in own.items()}
     reasons = {}
     for target in targets:
         command = [*build.enter, "ninja", "-C", str(build.folder), target]
-        again = run_tool(command, env=environment_of_tools(entered=bool(build.enter)))
+        tools = environment_of_tools(entered=bool(build.enter))
+        again = run_tool(command, one_stream=True, env=tools)  # what ninja itself has to say are errors
         if again.returncode != 0:
             reasons[target] = _reason(build, target, own.get(target, again.stdout))
     return reasons

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 FAILED = re.compile(r"^FAILED: (?:\[code=\d+\] )?(.*)$")
+STUCK = "ninja: build stopped: cannot make progress"  # the last line of ninja -k 0 where steps failed
 STEP = re.compile(r"^(\[\d+/\d+\] |ninja: )")
 # GCC and Clang: "file:line:column: error: ..."; the linkers and CMake scripts have their own words.
 ERROR = re.compile(
@@ -25,6 +26,11 @@ def split_failures(log: str) -> list[tuple[str, str]]:
         elif inside:
             failures[-1][1].append(line)
     return [(outputs, "\n".join(lines)) for outputs, lines in failures]
+
+
+def tried_all(log: str) -> bool:
+    """Whether a ninja that goes on after failures (-k 0) has tried each step that it could."""
+    return any(line.startswith(STUCK) for line in log.splitlines()[-5:])
 
 
 def first_error(text: str) -> str:

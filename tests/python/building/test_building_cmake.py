@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -131,6 +132,24 @@ def test_what_all_share_fails_all_that_need_it(project):
     assert programs["good"].status is Status.BUILD_FAILED
     assert "shared.cpp:1" in programs["good"].reason
     assert programs["bad"].status is Status.OK
+
+
+def test_where_ninja_itself_gives_up_no_old_program_is_timed(project):
+    """A library that is gone, as after `apt remove`, is no failed step: ninja builds nothing at all then."""
+    library = project / "libgone.a"
+    subprocess.run(["ar", "rc", library], check=True)
+    cmake = project / "CMakeLists.txt"
+    cmake.write_text(cmake.read_text() + f'target_link_libraries(t-bad PRIVATE "{library}")\n')
+    assert build_it(project)["bad"].status is Status.OK
+    library.unlink()
+    (project / "good.cpp").write_text("int main() { return 7; }\n")
+    programs = build_it(project)
+    assert (programs["bad"].status, programs["bad"].command) == (Status.BUILD_FAILED, ())
+    assert "libgone.a" in programs["bad"].reason
+    assert programs["good"].status is Status.OK
+    assert subprocess.run(programs["good"].command, check=False).returncode == 7
+    (project / "good.cpp").write_text("nonsense\n")
+    assert build_it(project)["good"].status is Status.BUILD_FAILED
 
 
 def test_what_was_not_asked_for_is_not_built(project):

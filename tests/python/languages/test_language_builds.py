@@ -163,6 +163,28 @@ def test_an_old_toolchain_is_a_row_that_says_so(tmp_path: Path, monkeypatch: pyt
     assert program.reason.startswith("cargo 1.63.0 is older than 1.85; next: ")
 
 
+def test_go_is_asked_for_its_version_as_it_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a GOTOOLCHAIN of the user's the row named a toolchain that did not build the program."""
+    monkeypatch.setenv("GOTOOLCHAIN", "go1.99.1")
+    go = fake_tool(tmp_path / "go", "go version go1.22-$GOTOOLCHAIN linux/amd64")
+    assert RECIPES["Go"].tool(go).version == "go1.22-local"
+
+
+def test_two_nightly_builds_of_one_version_are_two_toolchains(tmp_path: Path) -> None:
+    older, newer = (
+        RECIPES["Rust"].tool(fake_tool(tmp_path / "cargo", f"cargo 1.93.0-nightly ({day})"))
+        for day in ("a 2026-01-01", "b 2026-01-02")
+    )
+    assert older.version == newer.version == "Rust 1.93.0-nightly"
+    assert older != newer
+
+
+def fake_tool(path: Path, said: str) -> Path:
+    path.write_text(f'#!/bin/sh\necho "{said}"\n')
+    path.chmod(0o755)
+    return path
+
+
 def test_the_newest_kit_is_taken_and_an_old_one_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

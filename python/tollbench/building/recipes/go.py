@@ -16,7 +16,8 @@ class Go(WithExecutable):
     )  # fmt: skip
 
     def tool(self, place: Path) -> Tool:
-        words = told(str(place), "version").split()
+        # As it builds: by another GOTOOLCHAIN of the user's, the row would name a toolchain that did not.
+        words = told(str(place), "version", GOTOOLCHAIN="local").split()
         return Tool(place, words[2] if len(words) > 2 else "")
 
     def sources(self, job: Job) -> list[Path]:

@@ -30,6 +30,7 @@ class Tool:
     path: Path  # the command that builds
     version: str  # as rows show it
     too_old: str = ""  # a sentence, where it is
+    identity: str = ""  # what tells two of one version apart: of nightly builds the commit and the day
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +153,10 @@ def _without_secrets(value: str, plain: re.Pattern[str]) -> str:
     return " ".join(made)
 
 
-def told(*command: str) -> str:
-    """What a command prints, stripped; "" where it fails."""
+def told(*command: str, **variables: str) -> str:
+    """What a command prints, stripped, with these variables beside the user's; "" where it fails."""
     try:
-        done = run_tool(command)
+        done = run_tool(command, env={**os.environ, **variables})
     except OSError:
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -32,11 +32,12 @@ class Rust(WithExecutable):
     )  # fmt: skip
 
     def tool(self, place: Path) -> Tool:
-        version = " ".join(told(str(place), "--version").split()[1:2]) or "of unknown version"
+        said = told(str(place), "--version")
+        version = " ".join(said.split()[1:2]) or "of unknown version"
         numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
         wanted = ".".join(map(str, OLDEST))
         too_old = f"cargo {version} is older than {wanted}" if numbers < OLDEST else ""
-        return Tool(place, f"Rust {version}", too_old)
+        return Tool(place, f"Rust {version}", too_old, said)
 
     def sources(self, job: Job) -> list[Path]:
         return files_below(job.root / "languages/rust", ".rs", ".toml") + [
