@@ -188,7 +188,11 @@ def described(folder: Path, environment: Environment) -> Environment:
     cache = _text(folder / "CMakeCache.txt")
     if not cache:
         return environment
-    found = "".join(_text(path) for path in folder.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"))
+    # One for each version of CMake that has been here; an older one's says what compiled then.
+    told = sorted(
+        folder.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"), key=lambda path: path.stat().st_mtime_ns
+    )
+    found = _text(told[-1]) if told else ""
     return replace(
         environment,
         compiler=_capture(r'set\(CMAKE_CXX_COMPILER_ID "(.*?)"\)', found),

@@ -60,6 +60,7 @@ def configure(
     command = [*enter, *_command(root, folder, toolset, "/usr/bin/python3" if enter else PYTHON)]
     command += ["-UCMAKE_*_COMPILER_LAUNCHER"] if enter else []  # which a failed attempt may have left there
     stamp, now = folder / STAMP, _marks(command, file_system)
+    now["compiler"] = _compiler(folder, entered=bool(enter))
     if _told(stamp) == now and _up_to_date(folder, enter):
         return
     if '"' in f"{root}{folder}":  # CMake ends a name there, and then misses its own sources
@@ -68,6 +69,7 @@ def configure(
     _forget_other_compiler(folder, toolset, _told(tried) or _told(stamp), now, entered=bool(enter))
     stamp.unlink(missing_ok=True)
     said = _run(command, root, entered=bool(enter))
+    now["compiler"] = _compiler(folder, entered=bool(enter))  # which CMake chose, in an empty folder
     tried.write_text(json.dumps(now), encoding="utf-8")
     log = folder / "configure.log"
     log.write_text(said.stdout, encoding="utf-8")
@@ -131,23 +133,46 @@ def _forget_other_compiler(
 ) -> None:
     """CMake does not change its compiler, nor what it found out with other flags: that is of the old ones.
 
+    Nor does it see that another compiler came to stand in the same place, as by update-alternatives or a
+    package's new version: what was compiled stayed, and its rows named the version of then beside what the
+    new one had compiled.
+
     `before` is what the folder was configured by, or what was tried; of who knows what, by hand for one,
     nothing goes. In a root, `entered`, the user's compiler is not there.
     """
     users = [] if entered or toolset.compiler else ["CXX"]
-    changed = isinstance(before, dict) and any(
-        _line(before, name) != _line(now, name) for name in (*users, "CXXFLAGS", "LDFLAGS")
+    changed = isinstance(before, dict) and (
+        any(_line(before, name) != _line(now, name) for name in (*users, "CXXFLAGS", "LDFLAGS"))
+        or (bool(before.get("compiler")) and before["compiler"] != now["compiler"])
     )
     if not changed and not toolset.compiler:
         return
+    known = _cached_compiler(folder)
+    if known and (changed or known != toolset.compiler):
+        (folder / "CMakeCache.txt").unlink()
+        shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
+
+
+def _cached_compiler(folder: Path) -> str:
     try:
         cache = (folder / "CMakeCache.txt").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return
+        return ""
     known = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", cache, re.MULTILINE)
-    if known and (changed or known.group(1) != toolset.compiler):
-        (folder / "CMakeCache.txt").unlink()
-        shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
+    return known.group(1) if known else ""
+
+
+def _compiler(folder: Path, *, entered: bool) -> list[str]:
+    """The file behind the compiler's name; nothing where there is no cache yet, or it is in a root."""
+    name = "" if entered else _cached_compiler(folder)
+    if not name:
+        return []
+    place = Path(os.path.realpath(name))
+    try:
+        found = place.stat()
+    except OSError:
+        return [name, "none"]
+    return [name, str(place), str(found.st_size), str(found.st_mtime_ns)]
 
 
 def _line(marks: Mapping[str, Any], variable: str) -> str:

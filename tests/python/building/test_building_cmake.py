@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +85,12 @@ def test_every_contender_gets_its_program_or_a_reason(project):
     described = building.described(project / "build/host", HOST)
     assert described.compiler in ("GNU", "Clang")
     assert described.compiler_version[0].isdigit()
+    for other_cmake in ("0.1", "99.1"):  # of a CMake that was here before
+        old = project / f"build/host/CMakeFiles/{other_cmake}/CMakeCXXCompiler.cmake"
+        old.parent.mkdir()
+        old.write_text('set(CMAKE_CXX_COMPILER_ID "Old")\nset(CMAKE_CXX_COMPILER_VERSION "1")\n')
+        os.utime(old, ns=(1, 1))
+    assert building.described(project / "build/host", HOST) == described
 
     steps: list[str] = []
     assert build_it(project, steps)["good"].status is Status.OK

@@ -139,6 +139,26 @@ def test_another_compiler_in_the_same_place_is_not_mixed_with_the_old_one(
         assert not any("changed variables" in line for line in said)
 
 
+@pytest.mark.parametrize("named", ["by the environment", "by CXX"])
+def test_a_compiler_that_was_replaced_in_its_place_compiles_all_anew(
+    project, tmp_path, monkeypatch, named
+) -> None:
+    """As by update-alternatives; CMake and ninja see the same name and newer objects than sources."""
+    monkeypatch.delenv("CMAKE_CXX_COMPILER_LAUNCHER", raising=False)
+    (project / "main.cpp").write_text("int main() { return OF; }\n")
+    compiler = tmp_path / "g++-1"
+    toolset = Toolset(compiler=str(compiler)) if named == "by the environment" else Toolset()
+    if not toolset.compiler:
+        monkeypatch.setenv("CXX", str(compiler))
+    for value in (1, 2):
+        compiler.write_text(f'#!/bin/sh\nexec {COMPILER} -DOF={value} "$@"\n')
+        compiler.chmod(0o755)
+        assert configured(project, toolset)
+        assert configured(project, toolset) == []
+        subprocess.run(["ninja", "-C", str(project / "build"), "main"], check=True)
+        assert subprocess.run([project / "build/main"], check=False).returncode == value
+
+
 def test_a_users_variables_count_each_time(project, tmp_path, monkeypatch) -> None:
     """CMake reads them in an empty folder alone."""
     monkeypatch.delenv("CMAKE_CXX_COMPILER_LAUNCHER", raising=False)
