@@ -296,7 +296,8 @@ def _failed(build: Build, targets: Sequence[str], log: Path) -> dict[str, str]:
     told = log.read_text(encoding="utf-8")
     blocks = split_failures(told)
     own = {target: text for target in targets for outputs, text in blocks if _makes(outputs, target)}
-    if tried_all(told) and all(any(_makes(outputs, target) for target in targets) for outputs, _ in blocks):
+    of_one_each = all(any(_makes(outputs, target) for target in targets) for outputs, _ in blocks)
+    if blocks and of_one_each and tried_all(told):
         return {target: _reason(build, target, text) for target, text in own.items()}
     reasons = {}
     for target in targets:

@@ -66,10 +66,13 @@ def configure(
     if '"' in f"{root}{folder}":  # CMake ends a name there, and then misses its own sources
         raise TollError(f"CMake cannot build in a folder with a quote in its name: {root}", "rename it")
     tried = folder / TRIED  # stays where the configuration fails
-    _forget_other_compiler(folder, toolset, _told(tried) or _told(stamp), now, entered=bool(enter))
+    before = _told(tried) or _told(stamp)
+    _forget_other_compiler(folder, toolset, before, now, entered=bool(enter))
     stamp.unlink(missing_ok=True)
     said = _run(command, root, entered=bool(enter))
-    now["compiler"] = _compiler(folder, entered=bool(enter))  # which CMake chose, in an empty folder
+    # Which CMake chose, in an empty folder; while that is not there, the one that compiled.
+    compiled_by = before.get("compiler", []) if isinstance(before, dict) else []
+    now["compiler"] = _compiler(folder, entered=bool(enter)) or compiled_by
     tried.write_text(json.dumps(now), encoding="utf-8")
     log = folder / "configure.log"
     log.write_text(said.stdout, encoding="utf-8")
@@ -143,7 +146,7 @@ def _forget_other_compiler(
     users = [] if entered or toolset.compiler else ["CXX"]
     changed = isinstance(before, dict) and (
         any(_line(before, name) != _line(now, name) for name in (*users, "CXXFLAGS", "LDFLAGS"))
-        or (bool(before.get("compiler")) and before["compiler"] != now["compiler"])
+        or bool(before.get("compiler") and now["compiler"] and before["compiler"] != now["compiler"])
     )
     if not changed and not toolset.compiler:
         return
@@ -163,7 +166,8 @@ def _cached_compiler(folder: Path) -> str:
 
 
 def _compiler(folder: Path, *, entered: bool) -> list[str]:
-    """The file behind the compiler's name; nothing where there is no cache yet, or it is in a root."""
+    """The file behind the compiler's name; nothing where there is no cache yet, where the file is in a root,
+    or is not there: what it compiled is kept while a disk is not mounted."""
     name = "" if entered else _cached_compiler(folder)
     if not name:
         return []
@@ -171,7 +175,7 @@ def _compiler(folder: Path, *, entered: bool) -> list[str]:
     try:
         found = place.stat()
     except OSError:
-        return [name, "none"]
+        return []
     return [name, str(place), str(found.st_size), str(found.st_mtime_ns)]
 
 

@@ -157,6 +157,14 @@ def test_a_compiler_that_was_replaced_in_its_place_compiles_all_anew(
         assert configured(project, toolset) == []
         subprocess.run(["ninja", "-C", str(project / "build"), "main"], check=True)
         assert subprocess.run([project / "build/main"], check=False).returncode == value
+    objects = project / "build/CMakeFiles/main.dir/main.cpp.o"
+    compiled = objects.stat().st_mtime_ns
+    compiler.rename(tmp_path / "away")  # as on a disk that is not mounted
+    with pytest.raises(TollError):
+        configured(project, toolset)
+    (tmp_path / "away").rename(compiler)
+    configured(project, toolset)
+    assert objects.stat().st_mtime_ns == compiled
 
 
 def test_a_users_variables_count_each_time(project, tmp_path, monkeypatch) -> None:
