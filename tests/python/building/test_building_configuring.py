@@ -150,21 +150,28 @@ def test_a_compiler_that_was_replaced_in_its_place_compiles_all_anew(
     toolset = Toolset(compiler=str(compiler)) if named == "by the environment" else Toolset()
     if not toolset.compiler:
         monkeypatch.setenv("CXX", str(compiler))
-    for value in (1, 2):
+
+    def compiled_by(value: int) -> None:
         compiler.write_text(f'#!/bin/sh\nexec {COMPILER} -DOF={value} "$@"\n')
         compiler.chmod(0o755)
         assert configured(project, toolset)
         assert configured(project, toolset) == []
         subprocess.run(["ninja", "-C", str(project / "build"), "main"], check=True)
         assert subprocess.run([project / "build/main"], check=False).returncode == value
+
+    compiled_by(1)
+    compiled_by(2)
     objects = project / "build/CMakeFiles/main.dir/main.cpp.o"
-    compiled = objects.stat().st_mtime_ns
-    compiler.rename(tmp_path / "away")  # as on a disk that is not mounted
-    with pytest.raises(TollError):
-        configured(project, toolset)
-    (tmp_path / "away").rename(compiler)
-    configured(project, toolset)
-    assert objects.stat().st_mtime_ns == compiled
+    before = objects.stat().st_mtime_ns
+    for again in (True, False):  # away as on a disk that is not mounted, and another one after it was
+        compiler.rename(tmp_path / "away")
+        with pytest.raises(TollError):
+            configured(project, toolset)
+        if again:
+            (tmp_path / "away").rename(compiler)
+            configured(project, toolset)
+            assert objects.stat().st_mtime_ns == before
+    compiled_by(3)
 
 
 def test_a_users_variables_count_each_time(project, tmp_path, monkeypatch) -> None:
