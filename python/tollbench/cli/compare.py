@@ -258,8 +258,7 @@ def command(
 
     files = comparing.reports(force=force, html=html, markdown=markdown, junit=junit)
     request = comparing_sides.ComparisonRequest(
-        sides=tuple(sides), kind=kind, folder=folder, build=build, program=program,
-        layouts=layouts,
+        sides=tuple(sides), kind=kind, folder=folder, build=build, program=program, layouts=layouts,
         threshold=threshold, level=level, pattern=pattern, until=until, confirm=confirm, all_pairs=all_pairs,
         any_exit_code=any_exit_code, seed=seed, measure_all=measure_all, turns=turns, why=why, read=read,
         budget_s=comparing.seconds("--budget", budget),

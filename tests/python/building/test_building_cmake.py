@@ -99,9 +99,8 @@ def test_every_contender_gets_its_program_or_a_reason(project):
 
 def test_a_source_that_no_longer_compiles_is_never_timed(project, monkeypatch):
     assert build_it(project)["bad"].status is Status.OK
-    monkeypatch.setattr(
-        "tollbench.building.cmake.run_tool", pytest.fail
-    )  # the log tells: ninja need not be asked again
+    # The log tells which: ninja need not be asked again.
+    monkeypatch.setattr("tollbench.building.cmake.run_tool", pytest.fail)
     (project / "bad.cpp").write_text("int main() { return unheard_of; }\n")
     programs = build_it(project)
     bad = programs["bad"]
