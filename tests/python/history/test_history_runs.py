@@ -112,6 +112,7 @@ def test_what_two_runs_scatter_by_is_not_known(
     line = Histories.model_validate(found).lines[0]
     assert history_lines.scatter(line.model_copy(update={"scatter": 1e-4})) == "less than is seen"
     assert history_lines.scatter(line.model_copy(update={"scatter": 0.012})) == "1.2 %"
+    assert history_lines.now(line.model_copy(update={"ratio": (1.0,) * nights})) == "0 %"
 
 
 def test_times_stand_beside_those_of_one_machine_alone(

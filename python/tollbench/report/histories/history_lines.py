@@ -143,7 +143,7 @@ def against(line: BenchmarkLine) -> str:
 
 
 def _against(ratio: float) -> str:
-    sign = "+" if ratio > 1.0 else "−"
+    sign = "+" if ratio > 1.0 else "−" if ratio < 1.0 else ""
     return f"{sign}{numbers.difference(abs(ratio - 1.0))}"
 
 
