@@ -31,16 +31,19 @@ WATCHED = (
 )
 # In front of CMake, and of ninja where that may start it.
 SPARING_OTHERS = interpreter("-S", os.path.realpath(sparing_others.__file__))
-HEEDED = (
-    "PATH",
-    "CXX",
-    "CXXFLAGS",
-    "LDFLAGS",
-    "CMAKE_PREFIX_PATH",
+# What compilers and linkers read besides their command line, which ninja does not look at.
+READ_BY_COMPILERS = (
     "CPATH",
+    "CPLUS_INCLUDE_PATH",
+    "C_INCLUDE_PATH",
     "LIBRARY_PATH",
-    "PKG_CONFIG_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
 )
+FLAGS = ("CXXFLAGS", "LDFLAGS")
+# Where CMake looks for libraries; what it found once it does not look for again.
+SEARCHED = ("CMAKE_PREFIX_PATH", "PKG_CONFIG_PATH")
+HEEDED = ("PATH", "CXX", *FLAGS, *READ_BY_COMPILERS, *SEARCHED)
 
 
 def configure(
@@ -135,6 +138,7 @@ def _forget_other_compiler(
     folder: Path, toolset: Toolset, before: object, now: Mapping[str, list[str]], *, entered: bool
 ) -> None:
     """CMake does not change its compiler, nor what it found out with other flags: that is of the old ones.
+    So is what was compiled and found with other folders in the compiler's own variables.
 
     Nor does it see that another compiler came to stand in the same place, as by update-alternatives or a
     package's new version: what was compiled stayed, and its rows named the version of then beside what the
@@ -143,16 +147,21 @@ def _forget_other_compiler(
     `before` is what the folder was configured by, or what was tried; of who knows what, by hand for one,
     nothing goes. In a root, `entered`, the user's compiler is not there.
     """
-    users = [] if entered or toolset.compiler else ["CXX"]
-    changed = isinstance(before, dict) and (
-        any(_line(before, name) != _line(now, name) for name in (*users, "CXXFLAGS", "LDFLAGS"))
-        or bool(before.get("compiler") and now["compiler"] and before["compiler"] != now["compiler"])
-    )
-    if not changed and not toolset.compiler:
+    if not (known := _cached_compiler(folder)):
         return
-    known = _cached_compiler(folder)
-    if known and (changed or known != toolset.compiler):
+    users = [] if entered or toolset.compiler else ["CXX"]
+    names = (*users, *FLAGS, *READ_BY_COMPILERS)
+    other = bool(toolset.compiler) and known != toolset.compiler
+    elsewhere = False
+    if isinstance(before, dict):
+        other = other or any(_line(before, name) != _line(now, name) for name in names)
+        other = other or bool(
+            before.get("compiler") and now["compiler"] and before["compiler"] != now["compiler"]
+        )
+        elsewhere = any(_line(before, name) != _line(now, name) for name in SEARCHED)
+    if other or elsewhere:
         (folder / "CMakeCache.txt").unlink()
+    if other:  # objects of libraries found elsewhere have other commands, and ninja sees that
         shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
 
 

@@ -202,6 +202,52 @@ def test_a_users_variables_count_each_time(project, tmp_path, monkeypatch) -> No
     assert not any(str(tmp_path / "g++") in line or "OF_" in line for line in commands(project))
 
 
+def test_what_compilers_read_besides_their_command_line_compiles_all_anew(
+    project, tmp_path, monkeypatch
+) -> None:
+    """Nothing in a command says that another folder's header is meant."""
+    (project / "main.cpp").write_text('#include "number.hpp"\nint main() { return NUMBER; }\n')
+    for variable in ("CPATH", "CPLUS_INCLUDE_PATH"):
+        for number in (1, 2):
+            there = tmp_path / f"{variable}-{number}"
+            there.mkdir()
+            header = there / "number.hpp"
+            header.write_text(f"#define NUMBER {number}\n")
+            os.utime(header, (1, 1))  # as of a package: older than any object
+            monkeypatch.setenv(variable, str(there))
+            configured(project, Toolset())
+            subprocess.run(["ninja", "-C", str(project / "build"), "main"], check=True)
+            assert subprocess.run([project / "build/main"], check=False).returncode == number
+        monkeypatch.delenv(variable)
+
+
+def test_libraries_are_looked_for_again_where_they_are_said_to_lie_elsewhere(
+    project, tmp_path, monkeypatch
+) -> None:
+    """The one that was found first stayed, for all that CMAKE_PREFIX_PATH named another version of it."""
+    with (project / "CMakeLists.txt").open("a") as listing:
+        listing.write(
+            "find_path(NUMBER_FOLDER number.hpp)\n"
+            "target_include_directories(main PRIVATE ${NUMBER_FOLDER})\n"
+            "add_executable(other other.cpp)\n"
+        )
+    (project / "main.cpp").write_text('#include "number.hpp"\nint main() { return NUMBER; }\n')
+    (project / "other.cpp").write_text("int main() {}\n")
+    kept = project / "build/CMakeFiles/other.dir/other.cpp.o"
+    compiled_at = 0
+    for number in (1, 2):
+        header = tmp_path / f"prefix-{number}/include/number.hpp"
+        header.parent.mkdir(parents=True)
+        header.write_text(f"#define NUMBER {number}\n")
+        os.utime(header, (1, 1))
+        monkeypatch.setenv("CMAKE_PREFIX_PATH", str(tmp_path / f"prefix-{number}"))
+        configured(project, Toolset())
+        subprocess.run(["ninja", "-C", str(project / "build")], check=True)
+        assert subprocess.run([project / "build/main"], check=False).returncode == number
+        compiled_at = compiled_at or kept.stat().st_mtime_ns
+    assert kept.stat().st_mtime_ns == compiled_at, "what uses no library need not be compiled again"
+
+
 def test_a_checkout_with_a_quote_in_its_path_is_told_so(tmp_path):
     checkout = tmp_path / 'a "$x" b'
     (checkout / "build").mkdir(parents=True)
