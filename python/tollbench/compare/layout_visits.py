@@ -30,18 +30,23 @@ class LayoutVisits:
         """Of sides: every second visit of a layout reverses the one before, so that coming first cancels.
 
         Benchmarks that share a launch may have been launched apart before: the order that most of them lack.
+        A side that failed since is in no order any more.
         """
         if number is None:
             return drawn
-        lacking = [before for name in names if (before := self._to_reverse.get((name, number))) is not None]
+        lacking = [
+            tuple(side for side in before if side in drawn)
+            for name in names
+            if set(drawn) <= set(before := self._to_reverse.get((name, number), []))
+        ]
         if not lacking:
             return drawn
-        (most, _), *_ = Counter(map(tuple, lacking)).most_common(1)
+        (most, _), *_ = Counter(lacking).most_common(1)
         return list(most[::-1])
 
     def visited(self, name: str, number: int, order: list[int]) -> None:
         """A round of this benchmark gave values, in this order of its sides."""
         self._visits[name][number] += 1
         before = self._to_reverse.setdefault((name, number), list(order))
-        if before == order[::-1]:
+        if [side for side in before if side in order] == order[::-1]:
             del self._to_reverse[name, number]

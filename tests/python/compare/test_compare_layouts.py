@@ -166,6 +166,15 @@ def test_every_order_is_followed_by_the_other_one() -> None:
     assert visits.order(["sum"], None, [1, 0]) == [1, 0]
 
 
+def test_a_side_that_failed_since_does_not_keep_the_others_in_one_order() -> None:
+    visits, orders = LayoutVisits(1), []
+    visits.visited("sum", 0, [2, 0, 1])
+    for drawn in ([0, 1], [1, 0], [0, 1]):
+        orders.append(visits.order(["sum"], 0, list(drawn)))
+        visits.visited("sum", 0, orders[-1])
+    assert orders == [[1, 0], [1, 0], [0, 1]]
+
+
 def test_coming_first_cancels_over_the_visits_of_a_layout() -> None:
     item = run(subject(1.0, 16, 0.0, first_gains=0.05))
     assert item.verdict is Verdict.NO_DIFFERENCE

@@ -182,8 +182,9 @@ class Programs:
                 if side not in failed and name in offering.errands
             ]
             rng.shuffle(sides)
-            record: dict[str, Any] = {"benchmark": name, "order": [self.labels[side] for side in sides]}
             layout = self._visits.draw([name], rng)
+            sides = self._visits.order([name], layout, sides)
+            record: dict[str, Any] = {"benchmark": name, "order": [self.labels[side] for side in sides]}
             if layout is not None:
                 record["layout"] = layout
             try:
