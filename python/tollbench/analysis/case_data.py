@@ -56,7 +56,7 @@ class CaseData:
     allocations: Allocations | None = None
     allocations_reason: str = ""
     passes: tuple[Allocations, ...] = ()  # of all counting launches that succeeded
-    others: tuple[Launch, ...] = field(default=())  # pilot, rehearsal and counting pass
+    others: tuple[Launch, ...] = field(default=())  # pilot, rehearsal, counting pass; good ones of no number
     cells: CellValues = field(default_factory=CellValues)  # of samples that belong to pairs of CPUs
 
     @property
@@ -197,9 +197,21 @@ def read_case(
         allocations=counted[-1].allocations if counted else None,
         passes=tuple(launch.allocations for launch in counted if launch.allocations is not None),
         allocations_reason="" if counted else _why_not_counted(counting),
-        others=others,
+        others=others if status is Status.OK else (*others, *ok),
         cells=cells,
     )
+
+
+def read_alike(
+    run_file: RunFile,
+    records: Sequence[CaseRecord],
+    header: RunHeader,
+    on_launch: Callable[[], None] = lambda: None,
+) -> list[CaseData]:
+    """The cases of a workload, all by one clock and the same kind of batches."""
+    gone_on = GoneOn(run_file.looks(), header.finished_utc is not None)
+    data = [read_case(run_file, record, header, on_launch) for record in records]
+    return timed_alike(data, header.level, gone_on)
 
 
 def timed_alike(data: Sequence[CaseData], level: float, gone_on: GoneOn) -> list[CaseData]:

@@ -1,6 +1,7 @@
 """A run in Google Benchmark's JSON format, for its compare.py and for what else reads it.
 
-A launch becomes a repetition: its `real_time` is the launch's value in the report, per unit of work. The
+A launch becomes a repetition: its `real_time` is the launch's value in the report, per unit of work: by the
+clock and of the batches that count there, so that a launch without any is none. The
 aggregates carry Google Benchmark's names and definitions. Cases that were not measured become entries with
 `error_occurred`, as Google Benchmark writes a benchmark that was skipped. A workload's details stand where
 its user counters stand.
@@ -14,7 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tollbench.analysis.case_data import CaseData, median_cpu_ns, read_case, told_by
+from tollbench import numbers
+from tollbench.analysis.case_data import CaseData, median_cpu_ns, read_alike, told_by
+from tollbench.analysis.units import checked_json
 from tollbench.store import CaseRecord, Launch, RunFile, RunHeader
 
 Values = NDArray[np.float64]
@@ -26,17 +29,27 @@ def document(run_file: RunFile, on_case: Callable[[int, int], None] = lambda *_:
 
     `on_case` is told how many cases are done, of how many.
     """
-    header = run_file.header()
-    benchmarks: list[dict[str, Any]] = []
-    records = run_file.cases()
-    for family, record in enumerate(records):
-        benchmarks += _entries(read_case(run_file, record, header), family)
-        on_case(family + 1, len(records))
+    with run_file.at_one_moment():
+        header = run_file.header()
+        records = run_file.cases()
+        found: dict[int, list[dict[str, Any]]] = {}
+        for workload in dict.fromkeys(record.workload for record in records):
+            of_it = [record for record in records if record.workload == workload]
+            for case in read_alike(run_file, of_it, header):
+                found[case.record.id] = list(_entries(case))
+            on_case(len(found), len(records))
+    benchmarks = [
+        {**entry, "family_index": family}
+        for family, record in enumerate(records)
+        for entry in found[record.id]
+    ]
     return {"context": _context(header), "benchmarks": benchmarks}
 
 
 def _context(header: RunHeader) -> dict[str, Any]:
-    machine, conditions = header.machine, header.conditions
+    machine = checked_json(dict(header.machine), "the machine's description")
+    conditions = checked_json(dict(header.conditions), "the machine's conditions")
+    caches = machine.get("caches")
     frequency = machine.get("frequency_mhz")
     now = frequency.get("now") if isinstance(frequency, Mapping) else None
     return {
@@ -54,7 +67,7 @@ def _context(header: RunHeader) -> dict[str, Any]:
                 "size": cache.get("bytes"),
                 "num_sharing": cache.get("shared_by"),
             }
-            for cache in machine.get("caches") or []
+            for cache in (caches if isinstance(caches, list) else [])
             if isinstance(cache, Mapping)
         ],
         "load_avg": [conditions["load_1min"]] if conditions.get("load_1min") is not None else [],
@@ -62,21 +75,25 @@ def _context(header: RunHeader) -> dict[str, Any]:
     }
 
 
-def _entries(case: CaseData, family: int) -> Iterator[dict[str, Any]]:
+def _entries(case: CaseData) -> Iterator[dict[str, Any]]:
     name = _name(case.record)
+    kept = [launch for launch, value in zip(case.launches, case.values, strict=True) if value.counts]
     common = {
-        "family_index": family,
+        "family_index": 0,
         "per_family_instance_index": 0,
         "run_name": name,
-        "repetitions": max(len(case.launches), 1),
+        "repetitions": max(len(kept), 1),
         "threads": 1,
     }
-    if not case.measured or not case.launches:
-        error = {"error_occurred": True, "error_message": f"{case.status}: {case.reason}"}
+    why = f"{case.status}: {case.reason}" if not case.measured or not kept else ""
+    if case.below_step_ns:
+        why = f"one operation is shorter than the clock's step of {numbers.plain(case.below_step_ns)} ns"
+    if why:
+        error = {"error_occurred": True, "error_message": why}
         yield {"name": name, **common, "run_type": "iteration", **error}
         return
-    cpu_ns = [median_cpu_ns([launch], name) or 0.0 for launch in case.launches]
-    for index, launch in enumerate(case.launches):
+    cpu_ns = [median_cpu_ns([launch], name) or 0.0 for launch in case.counting]
+    for index, launch in enumerate(kept):
         yield {
             "name": name,
             **common,
@@ -88,7 +105,7 @@ def _entries(case: CaseData, family: int) -> Iterator[dict[str, Any]]:
             "time_unit": "ns",
             **{name: value for name, value in told_by(launch).items() if name not in _OWN},
         }
-    if len(case.launches) > 1:  # Google Benchmark gives no aggregates of one repetition
+    if len(kept) > 1:  # Google Benchmark gives no aggregates of one repetition
         yield from _aggregates(name, common, case.values_ns, np.array(cpu_ns))
 
 

@@ -16,14 +16,17 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from tollbench.analysis.units import checked_json
 from tollbench.export.tables import TABLES, Table
 from tollbench.store import RunFile
 from tollbench.words import Kind, Purpose
 from tollbench.writing import Mark, Output
 from tollbench.writing.marks import PARQUET_KEY, csv_of, parquet_of
 
-# A spreadsheet runs a cell that starts like this; names in a run file may come from strangers.
-FORMULA = "^([=+@\\-\t\r])"
+# A spreadsheet runs a cell that starts like this, behind blanks and in the wide forms too, and a terminal
+# what is not seen; names in a run file may come from strangers.
+FORMULA = "^( *[=+@\\-\t\r＝＋－＠])"
+UNSEEN = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\x{2028}\x{2029}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ def json_document(
     def put(text: str) -> None:
         file.write(text.encode())
 
-    run = asdict(run_file.header())
+    run = checked_json(asdict(run_file.header()), "the run's description")
     written = []
     put('{"toll_export": 1, "run": ' + json.dumps(run, default=str))
     for table in TABLES:
@@ -152,6 +155,7 @@ def _for_spreadsheets(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatc
     for field, column in zip(schema, batch.columns, strict=True):
         plain = column.cast(field.type)
         if pa.types.is_string(field.type):
+            plain = pa.compute.replace_substring_regex(plain, pattern=UNSEEN, replacement="\ufffd")
             plain = pa.compute.replace_substring_regex(plain, pattern=FORMULA, replacement="'\\1")
         columns.append(plain)
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import sqlite3
 from pathlib import Path
 
 import duckdb
@@ -12,6 +14,7 @@ import pytest
 from made_runs import Made, make_run
 
 import tollbench as toll
+from tollbench.analysis import results
 from tollbench.errors import TollError
 from tollbench.export import as_google_benchmark as google_benchmark
 from tollbench.export import files
@@ -117,13 +120,14 @@ def test_csv_holds_the_same_as_parquet(samples, tmp_path):
 
 
 def test_csv_starts_no_formula(tmp_path):
-    run = make_run(tmp_path / "x.toll", [Made("=HYPERLINK(1)", [1.0]), Made("-1+1", [1.0])])
+    cases = ["=HYPERLINK(1)", "-1+1", "  =1", "＝1", "\x1b[31m\u202e"]
+    run = make_run(tmp_path / "x.toll", [Made(name, [1.0]) for name in cases])
     out = folder(tmp_path)
     with RunFile.open(run) as run_file:
         files.csv(run_file, files.table_outputs(out, "csv"))
     with (out / "cases.csv").open(newline="") as file:
         names = [row["contender"] for row in csv.DictReader(file)]
-    assert names == ["'=HYPERLINK(1)", "'-1+1"]
+    assert names == ["'=HYPERLINK(1)", "'-1+1", "'  =1", "'＝1", "\ufffd[31m\ufffd"]
 
 
 def test_json_is_one_document(samples, batches, tmp_path):
@@ -172,6 +176,59 @@ def test_google_benchmark_is_told_of_what_was_not_measured(batches):
     assert absent["error_occurred"] is True
     assert absent["error_message"] == "skipped: no library"
     assert "real_time" not in absent
+
+
+def test_google_benchmark_gets_the_values_of_the_report(tmp_path):
+    """By the clock that counts there: nobody waits here, and a neighbour took half of the processor."""
+    made = Made(
+        "a",
+        [10.0, 12.0, 11.0] * 8,
+        batches={"cpu_ns": 500.0, "voluntary_switches": 0},
+        footing={"threads": 1},
+    )
+    with RunFile.open(make_run(tmp_path / "shared.toll", [made])) as run_file:
+        (row,) = results(run_file).workloads[0].rows
+        found = google_benchmark.document(run_file)["benchmarks"]
+    assert row.value == 5.0, "CPU time counts"
+    assert {entry["real_time"] for entry in found if entry["run_type"] == "iteration"} == {5.0}
+    assert [entry["real_time"] for entry in found if entry.get("aggregate_name") == "median"] == [row.value]
+
+
+def test_google_benchmark_gets_no_time_of_what_is_shorter_than_the_clocks_step(tmp_path):
+    made = Made("a", [1.0] * 8, samples=[np.zeros(100)] * 8)
+    clock = {"clock": {"source": "tsc", "resolution_ns": 20.0}}
+    path = make_run(tmp_path / "fast.toll", [made], kind=Kind.SAMPLES, launch_changes=clock)
+    with RunFile.open(path) as run_file:
+        assert results(run_file).workloads[0].rows[0].below_step == 20.0
+        (entry,) = google_benchmark.document(run_file)["benchmarks"]
+    assert entry["error_message"] == "one operation is shorter than the clock's step of 20.0 ns"
+    assert "real_time" not in entry
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("machine", '{"frequency_mhz": {"now": 1e999}}'),
+        ("machine", '{"caches": 5}'),
+        ("conditions", '{"load_1min": 1e999}'),
+    ],
+)
+def test_a_strangers_run_is_exported_soundly_or_refused(batches, tmp_path, column, value):
+    with contextlib.closing(sqlite3.connect(batches, isolation_level=None)) as connection:
+        connection.execute(f"UPDATE run SET {column} = ?", (value,))
+
+    def as_json(run_file: RunFile) -> str:
+        with (tmp_path / "run.json").open("wb") as file:
+            files.json_document(run_file, file, tmp_path / "run.json")
+        return (tmp_path / "run.json").read_text()
+
+    for export in (lambda run_file: json.dumps(google_benchmark.document(run_file)), as_json):
+        with RunFile.open(batches) as run_file:
+            if "1e999" in value:
+                with pytest.raises(TollError, match="not finite"):
+                    export(run_file)
+            else:
+                json.loads(export(run_file), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
 def test_a_notebook_gets_samples_as_numpy_arrow_and_pandas(samples):
