@@ -13,7 +13,7 @@ import numpy as np
 
 from tollbench import numbers
 from tollbench.analysis.beside import efficiencies, within_environments
-from tollbench.analysis.case_data import CaseData, read_case, timed_alike
+from tollbench.analysis.case_data import CaseData, read_alike
 from tollbench.analysis.cautions import cautions
 from tollbench.analysis.claim_numbers import Place, SideNumber, numbers_in, sides_not_below_floor
 from tollbench.analysis.comparison import (
@@ -34,7 +34,7 @@ from tollbench.analysis.pulse import floor, machine_warnings, seconds_between
 from tollbench.analysis.results import Detail, Problem, Results, Row, RunInfo, WorkloadResult
 from tollbench.analysis.rows import latency, order, row_with_numbers, row_without_numbers
 from tollbench.analysis.spells import following, not_below_floor
-from tollbench.analysis.units import DAMAGED, checked_json
+from tollbench.analysis.units import DAMAGED, checked_json, nanoseconds_per
 from tollbench.errors import TollError
 from tollbench.estimates import Estimate
 from tollbench.home import COMMAND
@@ -92,10 +92,7 @@ def _results(
     asked = [claim for claim in claims if any(claim.workload == workload.name for workload in stored)]
     sides: dict[Place, SideNumber] = {}
     for workload in stored:
-        data = [
-            read_case(run_file, record, header, read) for record in run_file.cases(workload.name, MOST_CASES)
-        ]
-        data = timed_alike(data, header.level, gone_on)
+        data = read_alike(run_file, run_file.cases(workload.name, MOST_CASES), header, read)
         level = level_left(data, header, gone_on)
         tables += table_sizes(data, level)
         found = _workload(workload, data, header, level, warnings)
@@ -135,6 +132,7 @@ def _workload(
     workload: WorkloadRecord, data: Sequence[CaseData], header: RunHeader, level: float, warnings: list[str]
 ) -> WorkloadResult:
     """`level` is that of one row's interval; `warnings` gets those of this workload."""
+    nanoseconds_per(workload.unit, workload.name)  # of a file without a number too: its unit is shown
     measured = [case for case in data if case.measured]
     records = [case.record for case in data]
     swept = swept_parameters(records)

@@ -93,7 +93,7 @@ class Row(NamedCase):
     the heap: stacks often come from mmap and other languages pass by malloc; the process itself (some
     MiB) is in it, so there is none below 1,000 units. The pilot counts what is alive at most."""
     cpu_time: float | None = None  # all threads, same unit and per as value
-    cpus_busy: float | None = None  # cpu_time / value: how many CPUs worked while the wall clock ran
+    cpus_busy: float | None = None  # cpu_time / time by the wall clock, also where `value` is CPU time
     efficiency: Estimate | None = None
     """Floor / this row, paired by round: which part of the time the bare work would take by itself (1 is all
     of it; several threads may do better). None without a floor row of the same parameters but `threads`."""

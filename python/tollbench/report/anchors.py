@@ -9,6 +9,12 @@ from tollbench.analysis.results import NamedCase, Results, WorkloadResult
 from tollbench.text import clean
 
 _Key = tuple[str, ...]
+# What the page's template calls its own parts: a stranger's workload may be called so.
+_OF_THE_PAGE = (
+    *("top", "workloads", "filter", "by-library", "fold-all", "no-match", "no-charts", "filter-count"),
+    *("claims", "missing", "floor", "canary", "machine", "reading", "data", "charts"),
+    *("claims-title", "workloads-title", "missing-title", "floor-title", "machine-title", "reading-title"),
+)
 
 
 def _key(workload: WorkloadResult, case: NamedCase) -> _Key:
@@ -27,11 +33,12 @@ class Anchors:
     @staticmethod
     def of(results: Results) -> Anchors:
         """Gives every workload and row its anchor."""
-        used: set[str] = set()
+        used = set(_OF_THE_PAGE)
         workloads: dict[str, str] = {}
         rows: dict[_Key, str] = {}
         for workload in results.workloads:
             own = workloads.setdefault(workload.workload, _unique(slug(workload.workload), used))
+            used |= {f"{own}-title", f"{own}-latency"}  # of its parts
             cases: list[NamedCase] = [*workload.rows, *workload.latencies]
             for case in cases:
                 key = _key(workload, case)

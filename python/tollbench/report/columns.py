@@ -52,7 +52,8 @@ def _compared(time: numbers.Scale, per: str, level: str) -> list[Column[Row]]:
     return [
         Column(
             "value", "Time", f"{time.unit} per {per}",
-            f"wall clock, median over launches, with its {level} interval",
+            f"median over launches, with its {level} interval; by the wall clock, or by CPU time where the"
+            " row's footing says so",
             lambda row: (row.value, row.low, row.high), time, numbers.quantity, numbers.interval,
             head=time.unit, always=True, instead=lambda row: below(row.below_step, time),
             aside=alike_launches, csv=("value", "low", "high"),

@@ -67,8 +67,7 @@ def page(results: Results) -> dict[str, Any]:
         "figures": _figures(results, len(measured), total),
         "dateline": _dateline(results),
         "claims": claim_section(results, anchors),
-        "unfinished": results.run.finished_utc is None,
-        "stopped_by": clean(results.run.stopped_by or ""),
+        "stopped_by": clean(results.run.stopped_by or "") if results.run.finished_utc is None else "",
         "machine": facts(results.machine, skip=("cpu",)),
         "conditions": facts(results.conditions, skip=_TOLD_ELSEWHERE),
         "noise": _noise(results.conditions.get("noise")),
@@ -323,8 +322,10 @@ def _best(group: Group, naming: Naming, scale: numbers.Scale) -> dict[str, str]:
 
 def shows_busy(workload: WorkloadResult) -> bool:
     """Whether wall and CPU time tell different stories: not where each operation is timed alone, whose CPU
-    time holds the harness."""
+    time holds the harness, nor where CPU time is what counts: they differ by what neighbours took then."""
     busy = numbers.finite(row.cpus_busy for row in workload.rows)
+    if any("timed_by" in row.footing for row in workload.rows):
+        return False
     return workload.kind == "batch" and len(busy) > 1 and (max(busy) > 1.1 or min(busy) < 0.9)
 
 

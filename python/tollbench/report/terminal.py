@@ -82,7 +82,7 @@ def _head(results: Results, warnings: Sequence[str], writer: Writer) -> None:
     writer.line(floor_sentence(results.floor), "cyan")
     if few := few_rounds_sentence(results):
         writer.line(few, "cyan")
-    if run.finished_utc is None:
+    if run.finished_utc is None and run.stopped_by is not None:  # else a warning says what there is to say
         writer.line(f"This run was not finished; `{COMMAND} run --resume` goes on from here.", "yellow")
     for warning in warnings:
         writer.line(f"! {clean(warning)}", "yellow")

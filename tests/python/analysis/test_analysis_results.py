@@ -506,6 +506,13 @@ def test_the_run_says_how_long_it_took_and_how_long_its_programs_ran(path: Path)
     assert run.seconds_in_programs == pytest.approx(25 * 0.005)
 
 
+def test_launches_of_a_case_without_a_number_are_launches_all_the_same(path: Path) -> None:
+    """40 good launches beside 12 that crashed: the row has no number, and the run had them all."""
+    crashing = [10.0] * 40 + [Status.FAILED] * 12
+    run = read(make_run(path, [Made("a", noisy(10.0)), Made("b", crashing)])).run
+    assert run.launches == 1 + 20 + 1 + 52
+
+
 def test_the_night_between_an_interruption_and_its_resume_is_not_part_of_the_run(path: Path) -> None:
     make_run(path, [Made("a", noisy(10.0))], finished_utc="2026-01-03T03:04:35.000+00:00")
     with sqlite3.connect(path) as connection:  # the second half of the launches on the next day

@@ -147,6 +147,12 @@ def test_an_impossible_value_is_named(
     assert caught.value.next_step
 
 
+def test_a_unit_that_steers_a_terminal_is_refused_where_nothing_was_measured_too(tmp_path: Path) -> None:
+    skipped = [Made("a", [], status=Status.SKIPPED, reason="no library")]
+    with pytest.raises(TollError, match="not a unit of time"):
+        read(make_run(tmp_path / "evil.toll", skipped, unit="\x1b]0;owned\x07|ns"))
+
+
 def columns() -> list[tuple[str, str, str]]:
     schema = (ROOT / "python/tollbench/store/schema.sql").read_text(encoding="utf-8")
     found = []

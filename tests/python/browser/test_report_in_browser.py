@@ -10,7 +10,7 @@ import pytest
 import sample_results as samples
 from opened_pages import DRAWN, box_of, open_all, pause, settled
 from playwright.sync_api import Browser, Page
-from screenshot import open_report
+from screenshot import open_report, unfold
 
 from tollbench.report import html
 
@@ -787,17 +787,63 @@ def test_the_heat_map_frames_the_groups_and_shows_another_grid_when_asked(page):
 
 
 def test_256_cpus_are_drawn_without_values_in_cells(chromium, tmp_path):
+    """By a browser whose calls take fewer arguments than there are cells, as 384 CPUs have for any."""
     file = tmp_path / "large.html"
     made = samples.make_results([samples.cores(random.Random(4), cpus=256)])
     file.write_text(html.render(made), encoding="utf-8")
     assert file.stat().st_size < 5_000_000
-    page = open_report(chromium, file)
+    context = chromium.new_context()
+    context.add_init_script(
+        """for (const name of ["min", "max"]) {
+            const whole = Math[name];
+            Math[name] = (...all) => {
+                if (all.length > 60000) throw new RangeError("Maximum call stack size exceeded");
+                return whole(...all);
+            };
+        }"""
+    )
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-drawn=yes]", state="attached")
     shown = heat_map(page).evaluate("e => echarts.getInstanceByDom(e).getOption()")
     assert len(shown["series"][0]["data"]) == 256 * 255
     assert shown["series"][0]["label"]["show"] is False
     found = page.locator("#latency-core_to_core .found").first.text_content()
     assert found is not None
     assert found.startswith("load_store, median: two groups of 128")
+    page.context.close()
+
+
+def test_a_chart_that_cannot_be_drawn_leaves_the_others_theirs(chromium, tmp_path):
+    file = tmp_path / "broken.html"
+    file.write_text(html.render(samples.full_results()), encoding="utf-8")
+    page = chromium.new_context().new_page()
+    page.add_init_script(
+        """const log10 = Math.log10;
+        Math.log10 = x => {
+            if (new Error().stack.includes('gridOption')) throw new Error('a fault of the page');
+            return log10(x);
+        };"""
+    )
+    page.goto(file.as_uri())
+    unfold(page, "#latency-core_to_core")
+    unfold(page, "#tasks-skynet")
+    page.wait_for_selector("#no-charts:not([hidden])")
+    assert heat_map(page).locator("canvas").count() == 0
+    assert page.locator("#tasks-skynet [data-chart=values] svg").count() > 0
+    page.context.close()
+
+
+def test_a_link_to_what_the_filter_hides_takes_the_filter_away(chromium, tmp_path):
+    file = tmp_path / "filtered.html"
+    file.write_text(html.render(samples.full_results()), encoding="utf-8")
+    page = open_report(chromium, file)
+    page.fill("#filter", "no contender is called so")
+    page.wait_for_selector("#no-match:not([hidden])")
+    page.evaluate("location.hash = '#latency-core_to_core'")
+    page.wait_for_selector("#latency-core_to_core", state="visible")
+    assert page.locator("#filter").input_value() == ""
+    assert page.locator("tbody[data-name][hidden]").count() == 0
     page.context.close()
 
 

@@ -20,6 +20,7 @@ from matching import matched
 from tollbench.analysis.results import Memory, PublishedValue
 from tollbench.errors import TollError
 from tollbench.report import embedded, html
+from tollbench.report.anchors import Anchors
 from tollbench.report.sentences import published_notes
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -235,7 +236,7 @@ def test_the_head_says_ns_and_the_caption_and_the_hints_what_it_is_per(page):
     assert found["calls"] == ("Allocations", "bytes")
     assert not any("wake-up" in line for lines in found.values() for line in lines)
     assert "ns per wake-up, median over launches with 95 % interval; counts are per wake-up too" in page
-    assert 'title="ns per wake-up; wall clock, median over launches' in page
+    assert 'title="ns per wake-up; median over launches, with its' in page
     assert '[id="latency-wakeup"] .k-value{--label:"Time";--unit:"ns per wake-up"}' in page
 
 
@@ -284,6 +285,16 @@ def test_headers_are_scoped_and_charts_have_a_text(document):
     charts = [div for div in document.all("div") if "chart" in (div.get("class") or "").split()]
     assert len(charts) >= 6
     assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
+
+
+@pytest.mark.parametrize("name", ["data", "charts", "filter", "machine", "floor"])
+def test_no_strangers_workload_takes_the_place_of_a_part_of_the_page(name):
+    """The page looked for its numbers by id and found the workload: no chart, no sorting, no filter."""
+    strange = samples.nothing().model_copy(update={"workload": name})
+    document = Document(html.render(samples.make_results([strange])))
+    assert Anchors.of(samples.make_results([strange])).workload(strange) == f"{name}-2"
+    ids = [attributes["id"] for _, attributes in document.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
 
 
 def test_anchors_are_unique_and_links_lead_somewhere(document):

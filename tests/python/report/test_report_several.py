@@ -18,6 +18,7 @@ from tollbench.analysis.several_results import SeveralRuns
 from tollbench.report.several import several_html, several_json, several_markdown, several_terminal
 from tollbench.report.several.several_html import RatioAxis
 from tollbench.store import RunFile
+from tollbench.words import Status
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 HOSTILE = '</td><script>alert(1)</script>"\x1b[31m\u202e'
@@ -84,6 +85,20 @@ def test_markdown_escapes_names(found: SeveralRuns) -> None:
     assert told.startswith("<!-- toll report of several runs -->\n")
     assert "<script>" not in told
     assert told.count("**(differ)**") == 1
+
+
+def test_what_has_no_number_says_why_in_every_format(tmp_path: Path) -> None:
+    runs = []
+    for name in ("monday", "tuesday"):
+        lacking = Made("b", [], status=Status.SKIPPED, reason=f"no library <b>\x1b {name}")
+        runs.append(make_run(tmp_path / f"{name}.toll", [Made("a", [10.0] * 8), lacking], name=name))
+    with RunFile.open(runs[0]) as one, RunFile.open(runs[1]) as other:
+        found = several([one, other])
+    shown = io.StringIO()
+    several_terminal.render(found, Console(file=shown, width=120))
+    assert "B: b: skipped. no library <b>\ufffd tuesday" in shown.getvalue()
+    assert "A: b: skipped. no library <b>\ufffd monday" in Document(several_html.render(found)).text
+    assert "> A: b: skipped. no library \\<b\\>\ufffd monday" in several_markdown.render(found)
 
 
 def test_json_is_what_the_schema_says(found: SeveralRuns) -> None:

@@ -98,6 +98,11 @@ def _beside(found: AcrossMachines, reference: str) -> str:
     )
 
 
+def _unit(scale: numbers.Scale, per: str) -> str:
+    """ "ns per task"; neither is known to be harmless."""
+    return f"{clean(scale.unit)} per {clean(per)}"
+
+
 def _across(found: AcrossMachines) -> LakeSheet:
     scale = numbers.time_scale((row.value.value if row.value else None for row in found.rows), found.unit)
     sentences = [f"{several(len(found.rows), 'machine')} measured it; the newest run of each is shown."]
@@ -119,7 +124,7 @@ def _across(found: AcrossMachines) -> LakeSheet:
             )
         columns += _ratios([row.ratio for row in found.rows])
     columns += [
-        *_times(f"{scale.unit} per {clean(found.per)}", [row.value for row in found.rows], scale),
+        *_times(_unit(scale, found.per), [row.value for row in found.rows], scale),
         SheetColumn("", [_why(row.status, row.reason) for row in found.rows], right=False, rank=6),
         SheetColumn("date", [row.started_utc[:10] for row in found.rows], right=False, rank=5),
         SheetColumn("commit", [clean(row.commit)[:12] for row in found.rows], right=False, rank=4),
@@ -157,7 +162,7 @@ def _cheapest(found: CheapestMachine) -> LakeSheet:
         SheetColumn(f"cost{currency}", [numbers.plain(row.cost.value) for row in rows]),
         SheetColumn("interval", [_plain_interval(row.cost) for row in rows], right=False, rank=1),
         SheetColumn("an hour", [numbers.reported(row.price_per_hour) for row in rows], rank=2),
-        *_times(f"{scale.unit} per {clean(found.per)}", [row.value for row in rows], scale),
+        *_times(_unit(scale, found.per), [row.value for row in rows], scale),
         SheetColumn("date", [row.started_utc[:10] for row in rows], right=False, rank=5),
     ]
     setting = ", ".join(f"{clean(name)}={clean(value)}" for name, value in found.setting.items())
@@ -167,8 +172,9 @@ def _cheapest(found: CheapestMachine) -> LakeSheet:
         sentences,
         columns,
         [
-            f"The cost is the price of the whole machine for as long as {what} takes, by the wall clock."
-            f" {_OWN} The first of many is chosen by its value: measured again, it mostly costs more."
+            f"The cost is the price of the whole machine for as long as {what} takes, without what neighbours"
+            f" took from work that waits for nobody. {_OWN} The first of many is chosen by its value:"
+            " measured again, it mostly costs more."
         ],
         list(found.notes),
     )
@@ -232,7 +238,7 @@ def _trend(found: LakeTrend) -> LakeSheet:
             "date", [point.started_utc[:16].replace("T", " ") for point in found.points], right=False
         ),
         *_ratios([point.ratio for point in found.points]),
-        *_times(f"{scale.unit} per {clean(found.per)}", [point.value for point in found.points], scale),
+        *_times(_unit(scale, found.per), [point.value for point in found.points], scale),
         SheetColumn("commit", [clean(point.commit)[:12] for point in found.points], right=False, rank=2),
         SheetColumn("toll", [clean(point.toll_version) for point in found.points], right=False, rank=5),
         SheetColumn("run", [clean(point.run)[:_SHORT_ID] for point in found.points], right=False, rank=4),

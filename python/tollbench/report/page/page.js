@@ -328,7 +328,12 @@ const loaded = keepLoading();
     const cell = Math.max(1, Math.min(few ? 46 : 22, (width - left - 8) / count)), size = cell * count;
     const values = grid.values.map((value, index) => [index % count, Math.floor(index / count), value]).filter(([, , value]) => value !== null);
     const heat = values.map(([, , value]) => value).filter((value) => value > 0);
-    const least = Math.min(...heat), most = Math.max(...heat, least * 1.0001);
+    let least = Infinity, most = 0; // more cells than a call takes arguments
+    for (const value of heat) {
+      least = Math.min(least, value);
+      most = Math.max(most, value);
+    }
+    most = Math.max(most, least * 1.0001);
     const at = (value) => Math.log10(Math.max(value, least));
     const dark = (value) => (at(value) - at(least)) / (at(most) - at(least)) < 0.55;
     const room = cell >= 30, label = (value) => (value < 100 ? value.toPrecision(3) : Math.round(Number(value.toPrecision(3))).toLocaleString("en"));
@@ -649,6 +654,17 @@ const loaded = keepLoading();
     waiting.delete(element);
   }
 
+  /** A chart that cannot be drawn leaves the others theirs. */
+  function drawOrSay(element) {
+    try {
+      draw(element);
+    } catch (error) {
+      waiting.delete(element);
+      console.error(error);
+      document.getElementById("no-charts").hidden = false;
+    }
+  }
+
   // Charts wait for an idle moment, those in sight first, so that a long report is readable at once; those of
   // a folded workload until it is opened.
   const folded = (element) => element.closest("details:not([open])") !== null;
@@ -660,7 +676,7 @@ const loaded = keepLoading();
     scheduled = false;
     const ready = [...waiting].filter((element) => !folded(element));
     for (const element of [...ready.filter((chart) => near.has(chart)), ...ready]) {
-      if (waiting.has(element)) draw(element);
+      if (waiting.has(element)) drawOrSay(element);
       if (deadline.timeRemaining() < 4) break;
     }
     if (ready.some((element) => waiting.has(element))) schedule();
@@ -722,6 +738,7 @@ const loaded = keepLoading();
 
   function follow(element) {
     if (!element) return;
+    if (element.closest("[hidden]")) showAll();
     reveal(element);
     leadTo(element);
     arrived = false;
@@ -811,12 +828,20 @@ const loaded = keepLoading();
     drawSoon(select(".workload .chart"));
   }
 
+  /** Takes the filter away: what a link leads to may not pass it. */
+  function showAll() {
+    const input = document.getElementById("filter");
+    if (!input?.value) return;
+    input.value = "";
+    filter("");
+  }
+
   function startFilter() {
     const input = document.getElementById("filter");
     if (!input) return; // nothing was measured
     let timer = 0;
     input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => filter(input.value), 120); });
-    input.addEventListener("keydown", (event) => { if (event.key === "Escape") { input.value = ""; filter(""); } });
+    input.addEventListener("keydown", (event) => { if (event.key === "Escape") showAll(); });
     document.addEventListener("keydown", (event) => {
       const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");
       if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) { event.preventDefault(); input.focus(); }

@@ -90,7 +90,7 @@ def _bar(axis: RatioAxis, cell: SeveralCell, letter: str, place: int) -> RatioBa
 def render(found: SeveralRuns) -> str:
     """The whole page as one text."""
     letters = [one.letter for one in found.runs]
-    tables = [table_lines(table) for table in found.tables]
+    tables = [table_lines(table, letters) for table in found.tables]
     return FILES.templates.get_template("several.html.j2").render(
         style=Markup(FILES.text("several.css")),
         runs=run_lines(found),

@@ -18,7 +18,7 @@ from tollbench.home import COMMAND
 from tollbench.report.cases import parameter_text
 from tollbench.report.sentences import few_rounds_told, status_words
 from tollbench.report.showing import ALIKE
-from tollbench.text import clean, said, several
+from tollbench.text import clean, headline, said, several
 from tollbench.words import HOST
 
 DIFFER = "differ"
@@ -59,6 +59,7 @@ class TableLines:
     unit: str  # of the times shown
     reference: str  # the name of the row that ratios are to, "" for none
     lines: tuple[CaseLine, ...]
+    reasons: tuple[str, ...]  # why cells have no number, a line for each run and reason
 
 
 def run_lines(found: SeveralRuns) -> list[tuple[str, list[str]]]:
@@ -84,8 +85,8 @@ def _facts(one: OneOfSeveral) -> Iterator[str]:
     yield "floor unknown" if floor is None else f"floor {numbers.percent(floor - 1)}"
 
 
-def table_lines(table: SeveralTable) -> TableLines:
-    """The table as text, in one unit of time."""
+def table_lines(table: SeveralTable, letters: Sequence[str]) -> TableLines:
+    """The table as text, in one unit of time; `letters` are the runs'."""
     cells = [cell for row in table.rows for cell in row.cells if cell is not None]
     scale = numbers.time_scale((cell.value for cell in cells), table.unit)
     varying = _varying(table)
@@ -93,7 +94,20 @@ def table_lines(table: SeveralTable) -> TableLines:
     setting = ", ".join(f"{clean(name)}={parameter_text(value)}" for name, value in table.setting.items())
     named = next((line.label for line in lines if line.reference), "")
     title = f"{clean(table.workload)}{f', {setting}' if setting else ''}"
-    return TableLines(table, title, f"{scale.unit} per {clean(table.per)}", named, lines)
+    unit = f"{clean(scale.unit)} per {clean(table.per)}"
+    return TableLines(table, title, unit, named, lines, tuple(_reasons(lines, letters)))
+
+
+def _reasons(lines: Sequence[CaseLine], letters: Sequence[str]) -> Iterator[str]:
+    """ "B: std_mutex, spinlock: failed. crashed: SIGSEGV"."""
+    for at, letter in enumerate(letters):
+        found: dict[tuple[str, str], list[str]] = {}
+        for line in lines:
+            cell = line.row.cells[at]
+            if cell is not None and cell.status != "ok":
+                found.setdefault((status_words(cell.status), headline(cell.reason)[0]), []).append(line.label)
+        for (status, reason), labels in found.items():
+            yield f"{letter}: {', '.join(labels)}: {status}{f'. {reason}' if reason else ''}"
 
 
 def _line(row: SeveralRow, table: SeveralTable, varying: Sequence[str], scale: numbers.Scale) -> CaseLine:

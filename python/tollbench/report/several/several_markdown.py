@@ -16,7 +16,7 @@ def render(found: SeveralRuns) -> str:
     for one in found.runs:
         parts += ["", *(f"> {one.letter}: {escaped(clean(warning))}" for warning in one.warnings)]
     for table in found.tables:
-        parts += _table(table_lines(table), letters)
+        parts += _table(table_lines(table, letters), letters)
     parts += ["", *(f"{escaped(note)}  " for note in footnotes(found))]
     return "\n".join(parts) + "\n"
 
@@ -35,6 +35,8 @@ def _table(told: TableLines, letters: list[str]) -> list[str]:
         differs = f" **({line.differs})**" if line.differs else ""
         cells = [f"{escaped(line.label)}{differs}", *map(escaped, (*ratios, *values))]
         parts.append(f"| {' | '.join(cells)} |")
+    for reason in told.reasons:
+        parts += ["", f"> {escaped(reason)}"]
     for warning in told.table.warnings:
         parts += ["", f"> {warning.letter}: {escaped(clean(warning.text))}"]
     return parts

@@ -22,7 +22,8 @@ def render(found: SeveralRuns, console: Console) -> None:
         writer.line()
         writer.line("No question was asked in two of these runs.", "yellow")
     for table in found.tables:
-        _table(table_lines(table), [one.letter for one in found.runs], writer)
+        letters = [one.letter for one in found.runs]
+        _table(table_lines(table, letters), letters, writer)
     writer.line()
     for note in footnotes(found):
         writer.line(note, "dim")
@@ -40,12 +41,14 @@ def _table(told: TableLines, letters: list[str], writer: Writer) -> None:
             columns.append(TextColumn("\ninterval", intervals, 2, right=False))
         if any(line.differs for line in told.lines):
             columns.append(TextColumn("\n", [line.differs for line in told.lines], right=False))
-    columns += [
-        TextColumn(f"{letter}\ntime", [line.cells[at].value for line in told.lines])
-        for at, letter in enumerate(letters)
-    ]
+    for at, letter in enumerate(letters):
+        columns.append(TextColumn(f"{letter}\ntime", [line.cells[at].value for line in told.lines]))
+        spreads = [line.cells[at].spread for line in told.lines]
+        columns.append(TextColumn("\ninterval", spreads, 3, right=False))
     styles = ["bold" if line.reference else "yellow" if line.differs else "" for line in told.lines]
     writer.table(columns, styles)
+    for reason in told.reasons:
+        writer.line(reason, "yellow")
     for warning in told.table.warnings:
         writer.line(f"! {warning.letter}: {clean(warning.text)}", "yellow")
     if told.reference:
