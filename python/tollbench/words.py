@@ -347,6 +347,7 @@ class Program:
     flags: str = ""  # with which it was built, as the build's own files and commands have them
     layouts: tuple[str, ...] = ()  # the same program with its code at other places: layout 1, 2, ...
     one_layout: str = ""  # why there are none, though they were asked for
+    made_from: str = ""  # a digest of all that it was built from, where its file is not the whole program
 
     def command_of(self, layout: int) -> tuple[str, ...]:
         """What runs it in that layout; 0, and where it has none: as it was linked."""

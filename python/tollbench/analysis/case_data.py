@@ -286,7 +286,7 @@ def _partly_failed(ok: int, failed: Sequence[Launch]) -> tuple[Status, str]:
     total = ok + len(failed)
     status = Counter(launch.status for launch in failed).most_common(1)[0][0]
     reason = next(launch.reason for launch in reversed(failed) if launch.status is status)
-    if ok >= FEWEST_OF_PARTLY_FAILED and len(failed) < MOST_FAILED_SHARE * total:
+    if ok >= FEWEST_OF_PARTLY_FAILED and len(failed) <= MOST_FAILED_SHARE * total:
         return Status.OK, f"{len(failed)} of {total} launches failed ({status}): {reason}"
     if ok:
         return Status.FAILED, f"{len(failed)} of {total} launches failed ({status}): {reason}"

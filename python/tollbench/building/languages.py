@@ -35,6 +35,7 @@ class Built:
     program: Path
     version: str = ""  # of the toolchain, as rows show it
     flags: str = ""  # that decided which code was made
+    made_from: str = ""  # as `Program` has it
 
 
 def takes(contender: Contender) -> bool:
@@ -94,6 +95,7 @@ def _program(contender: Contender, environment: Environment, built: Built, layou
         version,
         built.flags,
         one_layout="not C++" if layouts > 1 else "",
+        made_from=built.made_from,
     )
 
 
@@ -120,7 +122,7 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path, *, tuned: boo
     flags = " ".join(filter(None, (shown(recipe, variables), recipe.flags(job))))
     mark, stamp = _fingerprint(job, recipe, steps, (variables, flags)), job.out / "fingerprint"
     if os.access(program, os.X_OK) and stamp.is_file() and stamp.read_text(encoding="utf-8") == mark:
-        return Built(Status.OK, "", program, recipe.version(job), flags)
+        return Built(Status.OK, "", program, recipe.version(job), flags, mark)
     job.out.mkdir(parents=True, exist_ok=True)
     program.parent.mkdir(parents=True, exist_ok=True)
     # An old program must not pass for the new source, whatever becomes of the build.
@@ -134,7 +136,7 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path, *, tuned: boo
         reason = f"the build left no program: {error.strerror}: {error.filename}"
         return Built(Status.BUILD_FAILED, reason, program, tool.version)
     stamp.write_text(mark, encoding="utf-8")
-    return Built(Status.OK, "", program, recipe.version(job), flags)
+    return Built(Status.OK, "", program, recipe.version(job), flags, mark)
 
 
 def _run(steps: Sequence[BuildStep], log: Path) -> str:

@@ -242,6 +242,8 @@ class Session:
         unwanted = BROKEN if results.run.profile == "check" else {Status.WRONG_ANSWER}
         if statuses & unwanted:
             return Exit.REGRESSION_OR_FAILED_CHECK
+        if results.run.profile == "check" and Status.PLANNED in statuses:
+            return Exit.INCONCLUSIVE  # whether that works was not seen
         return Exit.FINE if Status.OK in statuses else Exit.INCONCLUSIVE
 
     def _header(self) -> RunHeader:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import os
 import subprocess
+import threading
 import weakref
 
 # The end of its input is toll's own end, however it came. Only then does it read whom to kill: told of each
@@ -36,6 +37,7 @@ class Guardian:
 
     def __init__(self) -> None:
         self._groups: set[int] = set()
+        self._one_at_a_time = threading.Lock()  # an older list written last would lack a program
         self._list = os.memfd_create("toll-guardian")
         reading, writing = os.pipe()  # neither end is inherited by anything else
         try:
@@ -57,13 +59,15 @@ class Guardian:
 
     def watch(self, group: int) -> None:
         """From now on this process group dies with toll."""
-        self._groups.add(group)
-        self._write()
+        with self._one_at_a_time:
+            self._groups.add(group)
+            self._write()
 
     def forget(self, group: int) -> None:
         """This one has been ended: its number may become somebody else's."""
-        self._groups.discard(group)
-        self._write()
+        with self._one_at_a_time:
+            self._groups.discard(group)
+            self._write()
 
     def _write(self) -> None:
         names = " ".join(map(str, sorted(self._groups))).encode()

@@ -172,14 +172,20 @@ class _Run:
         return stopped_by
 
     def _settle(self) -> None:
-        """A case whose program was there when the run began and is gone on resuming says so in the file.
+        """A case whose program was there when the run began and is gone on resuming says so in the file;
+        one that has launches keeps them, and says why it has no more.
 
         Only at the end: until then another resume may find the program again.
         """
-        planned = {record.id for record in self._file.cases() if record.status is Status.PLANNED}
+        stored = {record.id: record.status for record in self._file.cases()}
         for state in (case for workload in self._workloads for case in workload.cases):
-            if state.id in planned and state.has_turn and not state.active:
+            if not state.has_turn or state.active:
+                continue
+            if stored[state.id] is Status.PLANNED:
                 self._file.set_status(state.id, state.status, state.reason)
+            elif stored[state.id] is Status.OK and state.program.status is not Status.OK:
+                why = f"no more launches since the run was gone on with: {state.reason}"
+                self._file.set_status(state.id, Status.OK, why)
 
     def _prepare(self, cases: Sequence[CaseState], until_s: float) -> None:
         """Pilots and counting passes, of what comes first where not all may have their turn.
@@ -194,9 +200,12 @@ class _Run:
                 if self._elapsed_s() > until_s and any(case.work is not None for case in cases):
                     state.has_turn = False
                     continue
-                self._pilot(state, index)
-            else:  # resumed: a kill may have come between the pilot and its result
+                others = any(one.active for one in cases if one is not state)
+                self._pilot(state, index, until_s if others else math.inf)
+            else:  # resumed: a kill may have come between the pilot and its result, or the next pilot
                 self._file.set_iterations(state.id, state.work.iterations)
+                if state.work.lengthened and not (state.values or state.rehearsed):
+                    self._pilot(state, index)
             errand = self._errands.counting(state)
             while errand and state.active and state.counted < COUNTING_PASSES:
                 self._count(state, errand, index)
@@ -238,22 +247,27 @@ class _Run:
             before[case.workload, other] += 1
         return sorted(drawn, key=lambda index: ranks[index])
 
-    def _pilot(self, state: CaseState, position: int) -> None:
-        """Up to three: one that saw a neighbour would make the batches of its whole company long."""
-        for _ in range(_MOST_PILOTS):
-            launch = self._pilot_once(state, position)
+    def _pilot(self, state: CaseState, position: int, until_s: float = math.inf) -> None:
+        """Up to three: one that saw a neighbour would make the batches of its whole company long.
+
+        One that fails behind one that went well costs no row: launches that fail now and then do not either.
+        One that takes until `until_s`, the time of all pilots, fails: one that hung took all of a run.
+        """
+        while len(state.fits) < _MOST_PILOTS:
+            launch = self._pilot_once(state, position, until_s)
             if launch.status is not Status.OK:
-                self._end_case(state, launch.status, launch.reason)
+                if state.work is None or launch.status in (Status.WRONG_ANSWER, Status.UNSUPPORTED):
+                    self._end_case(state, launch.status, launch.reason)
                 return
             assert state.work is not None
             if not state.work.lengthened or self._settings.max_launches < 2:
                 return
 
-    def _pilot_once(self, state: CaseState, position: int) -> Launch:
+    def _pilot_once(self, state: CaseState, position: int, until_s: float = math.inf) -> Launch:
         """What came of it; a pilot that went well counts."""
         talk = noting_unasked_work(piloting(state.case.kind, self._settings.launch_s))
         place = self._place(state, Purpose.PILOT, len(state.fits), position)
-        outcome = self._launch(state, place, self._errands.piloting(state), talk)
+        outcome = self._launch(state, place, self._errands.piloting(state), talk, until_s)
         if outcome.launch.status is Status.OK:
             state.take_pilot(outcome.launch, self._settings)
             assert state.work is not None
@@ -516,7 +530,8 @@ class _Run:
                 rehearsing=rehearsing,
                 over=lambda: self._left_s() <= 0,
             )
-        except OutOfTime:
+        except OutOfTime as late:
+            self._say_who_did_not_end([states[late.side].id], limits)
             raise _OutOfBudget from None
         return list(zip(states, self._keep([one.case for one in states], outcomes, limits), strict=True))
 
@@ -585,11 +600,17 @@ class _Run:
         layout = code_layout(self._settings.seed, number, layouts) if layouts else 0
         return LaunchPlace(state.id, purpose, number, position, seed, layout)
 
-    def _launch(self, state: CaseState, place: LaunchPlace, errand: Errand, talk: Talk) -> LaunchOutcome:
-        """One launch alone, stored."""
+    def _launch(
+        self, state: CaseState, place: LaunchPlace, errand: Errand, talk: Talk, until_s: float = math.inf
+    ) -> LaunchOutcome:
+        """One launch alone, stored. One that is not done at `until_s` has failed."""
         self._may_launch()
-        limits = self._within_budget()
+        limits = self._within_budget(until_s)
         outcome = self._recorder.launch(place, errand, limits, talk)
+        if until_s < math.inf and limits != self._limits and outcome.launch.status is Status.TIMED_OUT:
+            why = f"{outcome.launch.reason}, as long as a pilot may take of this budget (--budget)"
+            outcome = replace(outcome, launch=outcome.launch._replace(reason=why))
+            limits = self._limits
         self._keep([state.case], [outcome], limits)
         return outcome
 
@@ -606,7 +627,9 @@ class _Run:
         self, cases: Sequence[Case | None], outcomes: Sequence[LaunchOutcome], limits: Limits
     ) -> list[LaunchOutcome]:
         """Stores launches that were made together, and tells of each; returns them as they are stored."""
-        if limits != self._limits and any(one.launch.status is Status.TIMED_OUT for one in outcomes):
+        late = [one.launch.case_id for one in outcomes if one.launch.status is Status.TIMED_OUT]
+        if late and limits != self._limits:
+            self._say_who_did_not_end(late, limits)
             raise _OutOfBudget  # the contender is not to blame for the little time that was left
         stored = self._file.append_company([(outcome.launch, outcome.samples) for outcome in outcomes])
         self._note_what_befell()
@@ -618,15 +641,23 @@ class _Run:
             self._tell(LaunchDone(case, launch, self._launches, self._elapsed_s(), left, told))
         return [replace(outcome, launch=launch) for outcome, launch in zip(outcomes, stored, strict=True)]
 
+    def _say_who_did_not_end(self, ids: Sequence[int | None], limits: Limits) -> None:
+        """Nobody is blamed, and yet the rows say which program was at work when the time was over."""
+        statuses = {record.id: record.status for record in self._file.cases()}
+        why = f"was still running after {limits.time_s:.0f} s when the time was over: it hangs, or needs"
+        for number in ids:
+            if number is not None:
+                self._file.set_status(number, statuses[number], f"{why} a larger budget (--budget)")
+
     def _note_what_befell(self) -> None:
         """At once: a killed run says it too."""
         if (befell := self._meanwhile.look()) != self._befell:
             self._befell = befell
             self._file.set_meanwhile([*self._befell_before, *befell])
 
-    def _within_budget(self) -> Limits:
-        """The launch's limits, whose time the budget's end may make shorter."""
-        limit_s = max(_SHORTEST_LIMIT_S, self._left_s())
+    def _within_budget(self, until_s: float = math.inf) -> Limits:
+        """The launch's limits, whose time the budget's end may make shorter, or that it ends at `until_s`."""
+        limit_s = max(_SHORTEST_LIMIT_S, min(self._left_s(), until_s - self._elapsed_s()))
         return replace(self._limits, time_s=min(limit_s, self._limits.time_s))
 
     def _beat_if_due(self) -> None:
@@ -649,13 +680,16 @@ class _Run:
         limits = self._within_budget()
         rng = random.Random(f"canary/{self._settings.seed}/{self._beats}")
         most = MOST_TIMES * _CANARY_BLOCKS if self._has_time_to_spare() else _CANARY_BLOCKS
+        began_ns = self._clock.now_ns()
         try:
             outcomes = self._recorder.together(members, _CANARY_BLOCKS, limits, rng, most_blocks=most)
-        except NotHalted:
-            return  # on a busy machine it was still at work; the next one says more
+        except NotHalted:  # on a busy machine it was still at work; the next one says more
+            self._canary_ns += self._clock.now_ns() - began_ns
+            return
         self._keep([None, None], outcomes, limits)
         self._canary_ns += sum(outcome.launch.wall_ns for outcome in outcomes)
-        self._failed_beats += any(outcome.launch.status is not Status.OK for outcome in outcomes)
+        failed = any(outcome.launch.status is not Status.OK for outcome in outcomes)
+        self._failed_beats = self._failed_beats + 1 if failed else 0  # in a row: one of a thousand may fail
 
     def _elapsed_s(self) -> float:
         return (self._clock.now_ns() - self._started_ns + self._spent_before_ns) / 1e9

@@ -115,7 +115,11 @@ def _orders(sides: Sequence[int], another: Callable[[int], bool], rng: random.Ra
 
 
 class OutOfTime(Exception):  # the run's way out, never an error
-    """The run's budget ended while a program used up its limit: others are not waited for."""
+    """A program did not end, and there is no time left: its limit was the run's, not its own."""
+
+    def __init__(self, side: int) -> None:
+        super().__init__(side)
+        self.side = side  # the program, by its place in the company
 
 
 class NotHalted(Exception):  # the company's way out, never an error
@@ -318,4 +322,4 @@ class Company:
             turns.leave(side)
         self._alive.pop(side).close()  # killed
         if failure.status is Status.TIMED_OUT and self._over():
-            raise OutOfTime
+            raise OutOfTime(side)

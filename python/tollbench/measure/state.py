@@ -20,6 +20,7 @@ from tollbench.analysis.values import (
 )
 from tollbench.launching.piloting import CaseWork, after_rehearsal, alike, work_after
 from tollbench.measure.company import LONGEST_TURN_NS, REHEARSED_TURNS, TURN_BATCHES
+from tollbench.measure.program_files import PROGRAMS, begun_with, digests
 from tollbench.measure.spending import KNOWN_EVERY, ROUNDS_OF_EACH, STEADY_ROUNDS, rounds_between
 from tollbench.plan import Plan, Settings
 from tollbench.stats import (
@@ -517,7 +518,12 @@ def _living_together(setting: Sequence[CaseState], memory_bytes: int) -> list[li
 
 
 def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[WorkloadState]:
-    """Stores the plan in a new run file, or finds in an interrupted one where it stood."""
+    """Stores the plan in a new run file, or finds in an interrupted one where it stood.
+
+    Raises TollError where none of its programs is the one that it was begun with.
+    """
+    if run_file.cases():
+        programs = begun_with(programs, run_file.header().plan.get(PROGRAMS))
     by_key = {(p.workload, p.contender, p.environment): p for p in programs}
     chosen = [(case, _program(case, by_key)) for case in plan.cases]
     chosen = [(_on_footing_of(case, program), program) for case, program in chosen]
@@ -525,6 +531,7 @@ def begin(plan: Plan, programs: Sequence[Program], run_file: RunFile) -> list[Wo
     if not stored:
         rows = [(case, _first_status(p), p.reason, p.library_version) for case, p in chosen]
         run_file.add_plan(plan.workloads, plan.environments, rows)
+        run_file.note_in_plan(PROGRAMS, digests(programs))
         stored = {record.key: record for record in run_file.cases()}
     else:
         run_file.declare_details(plan.workloads)

@@ -202,6 +202,12 @@ class RunFile(Reader):
                 'UPDATE "case" SET status = ?, reason = ? WHERE id = ?', (str(status), reason, case_id)
             )
 
+    def note_in_plan(self, name: str, value: Any) -> None:
+        """Something more that a run which is gone on with asks for."""
+        plan = {**self.header().plan, name: value}
+        with self._saving("the plan"):
+            self._connection.execute("UPDATE run SET plan = ?", (json.dumps(plan),))
+
     def set_meanwhile(self, sentences: Sequence[str]) -> None:
         """What befell the machine while it measured: a part of its conditions."""
         told = list(sentences)[-MOST_SENTENCES:]

@@ -233,6 +233,7 @@ class Bench:
     flags: str = ""  # of all programs
     layouts: int = 0  # of the code of each
     one_layout: str = ""
+    made_from: dict[str, str] = field(default_factory=dict)  # of a contender's program
     runnable: Callable[[], int] = lambda: 1  # tasks of the machine: toll alone
     cpus: int = 2
     interrupt: Interrupt = field(default_factory=Interrupt)  # of the latest run
@@ -266,6 +267,7 @@ class Bench:
                         flags=self.flags,
                         layouts=tuple(f"program.layout-{at:02d}" for at in range(1, self.layouts + 1)),
                         one_layout=self.one_layout,
+                        made_from=self.made_from.get(one.contender, ""),
                     )
                     for one in programs_for(self.plan, **self.statuses)
                 ],

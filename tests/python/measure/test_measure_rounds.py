@@ -15,16 +15,18 @@ import pytest
 from fake_machine import CANARY, SETUP_NS, Bench, FakeClock, FakeLauncher, header_for, plan_for, workload
 
 from tollbench.analysis import results
+from tollbench.analysis.case_data import CaseData, read_case
 from tollbench.errors import TollError
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.piloting import SHORT_NS
 from tollbench.measure import plan_of
 from tollbench.measure.events import CaseEnded, LaunchDone, TimePlanned
+from tollbench.measure.program_files import ANOTHER, PROGRAMS, digests
 from tollbench.measure.spending import ROUNDS_OF_EACH, STEADY_ROUNDS
 from tollbench.plan import PROFILES
 from tollbench.stats import FIRST_LOOK, next_look
 from tollbench.store import RunFile
-from tollbench.words import CODE_LAYOUT, HOST, Kind, Purpose, Status
+from tollbench.words import CODE_LAYOUT, HOST, Kind, Program, Purpose, Status
 
 NOISE = random.Random(1)
 FIRST_ROUNDS = list(range(1, FIRST_LOOK + 1))
@@ -478,6 +480,87 @@ def test_resume_when_a_program_is_gone(tmp_path: Path) -> None:
     made.launcher.started.clear()
     made.run()
     assert {item.contender for item in made.launcher.started} == {"fast"}
+    told = judged(made.path)["slow"]
+    assert told.status is Status.OK, "what was measured is not lost"
+    assert told.reason == "no more launches since the run was gone on with: why not"
+
+
+def judged(path: Path) -> dict[str, CaseData]:
+    with RunFile.open(path) as run_file:
+        cases = [read_case(run_file, record, run_file.header()) for record in run_file.cases()]
+    return {case.record.contender: case for case in cases}
+
+
+def test_a_program_that_was_built_anew_is_not_measured_into_the_row_of_the_one_before(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow")
+    made.interrupt_after = 20
+    made.run()
+    before = rounds_of(made.path)["slow"]
+    made.made_from, made.interrupt_after = {"slow": "another compiler"}, 0
+    made.run()
+    told = judged(made.path)["slow"]
+    assert rounds_of(made.path)["slow"] == before
+    assert len(rounds_of(made.path)["fast"]) > len(before)
+    assert (told.status, ANOTHER in told.reason) == (Status.OK, True)
+
+
+def test_a_run_all_of_whose_programs_were_built_anew_is_not_gone_on_with(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow")
+    made.interrupt_after = 20
+    made.run()
+    before = rounds_of(made.path)
+    made.made_from, made.interrupt_after = dict.fromkeys(("fast", "slow"), "another compiler"), 0
+    with pytest.raises(TollError, match="Every program was built anew"):
+        made.run()
+    assert rounds_of(made.path) == before
+
+
+def test_a_file_of_a_toll_that_noted_no_programs_is_gone_on_with(tmp_path: Path) -> None:
+    made = bench(tmp_path, "fast", "slow")
+    made.interrupt_after = 20
+    made.run()
+    with RunFile.resume(made.path) as run_file:
+        run_file.note_in_plan(PROGRAMS, "a stranger's word")
+    made.made_from, made.interrupt_after = {"slow": "another compiler"}, 0
+    before = len(rounds_of(made.path)["slow"])
+    made.run()
+    assert len(rounds_of(made.path)["slow"]) > before
+
+
+def test_a_programs_file_tells_it_apart_and_so_does_what_it_was_made_from(tmp_path: Path) -> None:
+    file = tmp_path / "program"
+
+    def told(content: str, made_from: str = "") -> dict[str, str]:
+        file.write_text(content)
+        return digests([Program("a/b", "x", "host", ("env", str(file)), made_from=made_from)])
+
+    assert told("one") == told("one")
+    assert len({*told("one").values(), *told("two").values(), *told("one", "jdk 21").values()}) == 3
+    assert digests([Program("a/b", "x", "host", (), Status.SKIPPED, "none")]) == {}
+
+
+def test_a_pilot_that_hangs_takes_its_share_of_the_time_and_says_so(tmp_path: Path) -> None:
+    """One contender that hung took all of the budget, and its row asked for a larger one."""
+    costs = {"hangs": 1e13}
+    made = bench(
+        tmp_path, "a", "hangs", "b", cost_ns=lambda name, n: costs.get(name, noisy(name, n)),
+        budget_s=40.0, time_limit_s=100.0,
+    )  # fmt: skip
+    made.run()
+    found = judged(made.path)
+    assert found["hangs"].status is Status.TIMED_OUT
+    assert found["hangs"].reason == "did not end, as long as a pilot may take of this budget (--budget)"
+    assert min(len(found[name].launches) for name in "ab") >= made.plan.settings.min_launches
+    assert made.elapsed_s() < 42
+
+
+def test_who_was_at_work_when_the_time_was_over_is_told(tmp_path: Path) -> None:
+    costs = {1: 1e5, 2: 1e13}  # its pilot went well
+    made = bench(tmp_path, "x", cost_ns=lambda _, n: costs.get(n, 1e5), budget_s=30.0, time_limit_s=100.0)
+    made.run()
+    found = judged(made.path)["x"]
+    assert found.status is Status.PLANNED
+    assert "when the time was over: it hangs, or needs a larger budget" in found.reason
 
 
 def test_resume_when_a_program_is_gone_before_its_first_launch_says_why(tmp_path: Path) -> None:
