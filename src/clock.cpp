@@ -39,7 +39,7 @@ void await_reads() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     asm volatile("lfence" ::: "memory");
 #elif defined(__aarch64__)
-    asm volatile("isb" ::: "memory");
+    asm volatile("dsb ishld\n\tisb" ::: "memory");
 #endif
 }
 
@@ -65,7 +65,7 @@ Ticks counter() noexcept {
     return (Ticks{high} << 32) | low;
 #elif defined(__aarch64__)
     Ticks ticks = 0;
-    asm volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(ticks) : : "memory");
+    asm volatile("dsb ishld\n\tisb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(ticks) : : "memory");
     return ticks;
 #else
     return 0;
