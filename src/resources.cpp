@@ -61,7 +61,7 @@ std::int64_t cpu_clock_overhead_ns() noexcept {
 std::int64_t peak_resident_bytes() noexcept {
     const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     if (file < 0) { return 0; }
-    std::array<char, 4096> text{};
+    std::array<char, std::size_t{64} * 1024> text;  // who is in hundreds of groups has a long line before it
     const ssize_t length = read(file, text.data(), text.size());
     close(file);
     const std::string_view status(text.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -19,32 +20,34 @@ namespace {
 
 // sched_getaffinity fails where the mask is smaller than the kernel's; 16 Ki CPUs hold any machine.
 constexpr std::size_t most_cpus = std::size_t{16} * 1024;
+constexpr std::size_t set_bytes = most_cpus / 8;
 
+// On the stack: threads tie themselves within what is counted as a contender's allocations.
 class CpuSet {
 public:
-    CpuSet() : set_(CPU_ALLOC(most_cpus)) {
-        if (set_ == nullptr) { throw std::bad_alloc(); }
-        CPU_ZERO_S(bytes(), set_);
-    }
-    ~CpuSet() { CPU_FREE(set_); }
-    CpuSet(const CpuSet&) = delete;
-    CpuSet& operator=(const CpuSet&) = delete;
-    [[nodiscard]] static std::size_t bytes() { return CPU_ALLOC_SIZE(most_cpus); }
-    [[nodiscard]] cpu_set_t* get() const { return set_; }
+    CpuSet() { CPU_ZERO_S(set_bytes, get()); }
+    [[nodiscard]] cpu_set_t* get() { return sets_.data(); }
+    [[nodiscard]] bool holds(int cpu) { return CPU_ISSET_S(static_cast<std::size_t>(cpu), set_bytes, get()); }
+    [[nodiscard]] int count() { return CPU_COUNT_S(set_bytes, get()); }
 
 private:
-    cpu_set_t* set_;
+    static_assert(set_bytes % sizeof(cpu_set_t) == 0);
+    std::array<cpu_set_t, set_bytes / sizeof(cpu_set_t)> sets_;
 };
 
+bool read_cpus_of_this_thread(CpuSet& into) {
+    return sched_getaffinity(0, set_bytes, into.get()) == 0;
+}
+
 void set_cpus_of_this_thread(std::span<const int> cpus) {
-    const CpuSet wanted;
+    CpuSet wanted;
     for (const int cpu : cpus) {
         if (cpu < 0 || static_cast<std::size_t>(cpu) >= most_cpus) {
             throw Unsupported("there is no CPU " + std::to_string(cpu));
         }
-        CPU_SET_S(static_cast<std::size_t>(cpu), CpuSet::bytes(), wanted.get());
+        CPU_SET_S(static_cast<std::size_t>(cpu), set_bytes, wanted.get());
     }
-    if (sched_setaffinity(0, CpuSet::bytes(), wanted.get()) != 0) {
+    if (sched_setaffinity(0, set_bytes, wanted.get()) != 0) {
         throw Unsupported("a thread cannot be tied to CPU " +
                           (cpus.empty() ? std::string("(none)") : std::to_string(cpus.front())) + ": " +
                           std::strerror(errno));
@@ -52,11 +55,11 @@ void set_cpus_of_this_thread(std::span<const int> cpus) {
 }
 
 std::vector<int> cpus_now() {
-    const CpuSet mine;
-    if (sched_getaffinity(0, CpuSet::bytes(), mine.get()) != 0) { return {0}; }
+    CpuSet mine;
+    if (!read_cpus_of_this_thread(mine)) { return {0}; }
     std::vector<int> cpus;
-    for (std::size_t cpu = 0; cpu < most_cpus; ++cpu) {
-        if (CPU_ISSET_S(cpu, CpuSet::bytes(), mine.get())) { cpus.push_back(static_cast<int>(cpu)); }
+    for (int cpu = 0; cpu < static_cast<int>(most_cpus); ++cpu) {
+        if (mine.holds(cpu)) { cpus.push_back(cpu); }
     }
     return cpus;
 }
@@ -74,9 +77,10 @@ const std::vector<int>& usable_cpus() {
 void pin_this_thread(int cpu) {
     set_cpus_of_this_thread(std::span(&cpu, 1));
     // A kernel in between (gVisor, a seccomp filter) may say yes and do nothing.
-    if (const std::vector<int> now = cpus_now(); now != std::vector{cpu}) {
+    CpuSet now;
+    if (!read_cpus_of_this_thread(now) || now.count() != 1 || !now.holds(cpu)) {
         throw Unsupported("a thread was tied to CPU " + std::to_string(cpu) +
-                          ", and the kernel says that it may run on " + cpu_list(now));
+                          ", and the kernel says that it may run on " + cpu_list(cpus_now()));
     }
 }
 
@@ -112,6 +116,18 @@ PinnedHere::~PinnedHere() {
         set_cpus_of_this_thread(former_);
     } catch (const Unsupported&) {
         // A cgroup took the former CPUs away meanwhile; staying where we are is all that is left.
+    }
+}
+
+UntiedHere::UntiedHere() : former_(cpus_now()) {
+    set_cpus_of_this_thread(usable_cpus());
+}
+
+UntiedHere::~UntiedHere() {
+    try {
+        set_cpus_of_this_thread(former_);
+    } catch (const Unsupported&) {
+        // As above; who then is where it should not be is found at the end of its launch.
     }
 }
 

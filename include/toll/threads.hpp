@@ -35,6 +35,19 @@ private:
     std::vector<int> former_;
 };
 
+/// The calling thread may run on all of `usable_cpus()` as long as this lives, then has its former CPUs
+/// again: for what makes threads of its own, which inherit them. Throws Unsupported where the kernel refuses.
+class UntiedHere {
+public:
+    UntiedHere();
+    ~UntiedHere();
+    UntiedHere(const UntiedHere&) = delete;
+    UntiedHere& operator=(const UntiedHere&) = delete;
+
+private:
+    std::vector<int> former_;
+};
+
 /// Threads that are made once and then do one piece of work after another, leaving a barrier
 /// together each time, so that a timed group holds no thread creation.
 class Crew {

@@ -76,30 +76,6 @@ struct Control {
     Watched watched;
 };
 
-/// All that a kernel thread of its own may be tied to, for as long as an end is made: a library's own threads
-/// inherit it, and shall not all be on the one CPU that the side is then tied to.
-class Untied {
-public:
-    Untied() : cpus_(allowed()) {
-        cpu_set_t all;
-        CPU_ZERO(&all);
-        for (const int cpu : usable_cpus()) { CPU_SET(static_cast<std::size_t>(cpu), &all); }
-        ::sched_setaffinity(0, sizeof all, &all);
-    }
-    Untied(const Untied&) = delete;
-    Untied& operator=(const Untied&) = delete;
-    ~Untied() { ::sched_setaffinity(0, sizeof cpus_, &cpus_); }
-
-private:
-    static cpu_set_t allowed() {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        ::sched_getaffinity(0, sizeof set, &set);
-        return set;
-    }
-    cpu_set_t cpus_;
-};
-
 /// Plan of a launch by its arguments; `polling` as the workload has it, `carriers` as the channel.
 inline Plan plan_of(const Arguments& arguments, bool polling, std::size_t carriers,
                     const latency::PlacedPair& place) {
@@ -157,7 +133,7 @@ public:
         const std::int64_t before = threads_here() - 1;  // beside the asker
         start();
         try {
-            const Untied untied;
+            const UntiedHere untied;  // a library's own threads shall not all be on the side's one CPU
             watch_.emplace(watched, child_, most_looks<C>(), [this] { leave_nothing(room_->channel); });
             end_ = std::make_unique<typename C::End>(room_->channel, Side::asker);
             await_ready();
@@ -398,7 +374,7 @@ private:
         }
 
         static std::unique_ptr<typename C::End> made_untied(Room& room) {
-            const Untied untied;
+            const UntiedHere untied;  // a library's own threads shall not all be on the side's one CPU
             return std::make_unique<typename C::End>(room.channel, Side::answerer);
         }
 

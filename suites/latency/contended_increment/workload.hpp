@@ -9,13 +9,47 @@
 
 #include <toll/contender.hpp>
 
+#include <sys/mman.h>
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <vector>
 
 namespace toll::contended_increment {
+
+/// A member's times, in pages of its own: a vector's memory would be counted as the contender's.
+class Times {
+public:
+    Times() = default;
+    Times(const Times&) = delete;
+    Times& operator=(const Times&) = delete;
+    ~Times() { give_back(); }
+
+    /// Room for so many, touched.
+    void make_room(std::size_t count) {
+        if (count * sizeof(float) <= bytes_) { return; }
+        give_back();
+        const std::size_t bytes = count * sizeof(float);
+        void* const pages =
+            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        if (pages == MAP_FAILED) { throw std::system_error(errno, std::generic_category(), "mmap"); }
+        first_ = static_cast<float*>(pages);
+        bytes_ = bytes;
+    }
+    [[nodiscard]] float* begin() const noexcept { return first_; }
+
+private:
+    void give_back() noexcept {
+        if (bytes_ != 0) { ::munmap(first_, bytes_); }
+        bytes_ = 0;
+    }
+    float* first_ = nullptr;
+    std::size_t bytes_ = 0;
+};
 
 /// Threads draw from one total, the number of samples, until it is reached; each times every draw of its own,
 /// from call to return. A contender is one of latency/contention.
@@ -41,7 +75,7 @@ public:
     Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
         C& counter = counter_.emplace().counter;
         const std::uint64_t goal = nanoseconds.size();
-        for (Member& member : members_) { member.times.resize(std::max(member.times.size(), goal)); }
+        for (Member& member : members_) { member.times.make_room(goal); }
         const auto take_part = [&](unsigned number) {
             members_[number].drawn = draw_all(counter, goal, clock, members_[number].times);
         };
@@ -63,7 +97,7 @@ public:
     /// About the last request.
     [[nodiscard]] Details details() const {
         if (threads_ < 2 || goal_ == 0) { return {}; }
-        const auto least = std::ranges::min(members_, {}, &Member::drawn).drawn;
+        const auto least = std::ranges::min_element(members_, {}, &Member::drawn)->drawn;
         return {{"smallest_share", static_cast<double>(least) * threads_ / static_cast<double>(goal_)}};
     }
 
@@ -83,14 +117,13 @@ private:
     };
 
     struct alignas(128) Member {
-        std::vector<float> times;
+        Times times;
         std::uint64_t drawn = 0;
     };
 
     /// Each thread takes off what its own clock reads around nothing while the others are at work: before
     /// the threads began it may have been less by the whole time of an increment (Clock::measure_overhead).
-    static std::uint64_t draw_all(C& counter, std::uint64_t goal, const Clock& clock,
-                                  std::vector<float>& times) {
+    static std::uint64_t draw_all(C& counter, std::uint64_t goal, const Clock& clock, const Times& times) {
         const double overhead_ns = clock.overhead_now_ns();
         std::uint64_t drawn = 0;
         for (;;) {
@@ -99,7 +132,7 @@ private:
             const Ticks to = clock.stop();
             if (number >= goal) { return drawn; }
             if (drawn == goal) { return drawn + 1; }  // a number came twice
-            times[drawn++] = static_cast<float>(std::max(clock.raw_ns(from, to) - overhead_ns, 0.0));
+            times.begin()[drawn++] = static_cast<float>(std::max(clock.raw_ns(from, to) - overhead_ns, 0.0));
         }
     }
 

@@ -13,6 +13,7 @@
 #include <toll/threads.hpp>
 
 #include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -32,8 +33,8 @@
 
 namespace toll::core_to_core {
 
-inline constexpr std::size_t page_bytes = 4096;
-inline constexpr std::size_t line_bytes = 128;  // two lines: prefetchers take them in pairs
+inline constexpr std::size_t page_bytes = 4096;  // of which a visit uses one, whatever the kernel's are
+inline constexpr std::size_t line_bytes = 128;   // two lines: prefetchers take them in pairs
 
 /// What a contender models: two sides take turns, side 0 has the first.
 ///  - `pass(side)` waits until it is `side`'s turn and gives the turn to the other side; it releases what was
@@ -54,7 +55,11 @@ inline constexpr bool timed_alone = requires { requires C::timed_alone; };
 /// Memory that nobody has touched: the page of each visit comes into being where its first toucher runs.
 class UntouchedPages {
 public:
-    explicit UntouchedPages(std::size_t count) : bytes_(count * page_bytes) {
+    /// `kernel_page_bytes`: 4 to 64 KiB; in a page of several visits all channels lay where the first one's
+    /// is.
+    explicit UntouchedPages(std::size_t count,
+                            std::size_t kernel_page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)))
+        : stride_(std::max(page_bytes, kernel_page_bytes)), bytes_(count * stride_) {
         memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory_ == MAP_FAILED) { throw std::system_error(errno, std::generic_category(), "mmap"); }
         // A huge page would lie where the first visit's CPU is, for many visits. Fails where there are none.
@@ -65,11 +70,12 @@ public:
     ~UntouchedPages() { ::munmap(memory_, bytes_); }
 
     [[nodiscard]] std::byte* page(std::size_t number) const noexcept {
-        return static_cast<std::byte*>(memory_) + number * page_bytes;
+        return static_cast<std::byte*>(memory_) + number * stride_;
     }
 
 private:
     void* memory_ = nullptr;
+    std::size_t stride_;
     std::size_t bytes_;
 };
 

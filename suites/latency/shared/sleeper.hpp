@@ -92,13 +92,18 @@ private:
         file_.store(file, std::memory_order_release);
     }
 
-    /// How often the watched thread has given up its CPU or lost it (proc_pid_status(5)); 0 where unknown.
+    /// How often the watched thread has given up its CPU or lost it (proc_pid_status(5)). Throws Unsupported
+    /// where the kernel does not tell: who may have run between two looks was not seen asleep.
     [[nodiscard]] std::uint64_t switches() const {
-        char text[4096];
+        char text[64 * 1024];  // who is in hundreds of groups has a long line before these
         const auto length = ::pread(switches_, text, sizeof text, 0);
         std::uint64_t sum = 0;
         std::string_view rest(text, length > 0 ? static_cast<std::size_t>(length) : 0);
         constexpr std::string_view name = "voluntary_ctxt_switches:\t";  // also the end of nonvoluntary_...
+        if (rest.find(name) == std::string_view::npos) {
+            throw Unsupported(
+                "the kernel does not tell how often a thread has run (/proc/self/task/.../status)");
+        }
         for (auto at = rest.find(name); at != std::string_view::npos; at = rest.find(name)) {
             rest.remove_prefix(at + name.size());
             std::uint64_t count = 0;

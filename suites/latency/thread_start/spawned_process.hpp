@@ -2,8 +2,12 @@
 
 #include "workload.hpp"
 
+#include <toll/resources.hpp>
+
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <array>
@@ -40,7 +44,7 @@ inline Ticks read_ticks(bool monotonic) noexcept {
 #elif defined(__aarch64__)
     if (!monotonic) {
         Ticks ticks = 0;
-        asm volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
+        asm volatile("dsb ishld\n\tisb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
         return ticks;
     }
 #endif
@@ -97,10 +101,19 @@ public:
 
     void finish() {
         int status = 0;
-        while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {}
+        rusage used{};
+        while (::wait4(child_, &status, 0, &used) < 0 && errno == EINTR) {}
+        const auto ns = [](const timeval& time) {
+            return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_usec} * 1'000;
+        };
+        used_elsewhere_ = used_elsewhere_ + Resources{ns(used.ru_utime) + ns(used.ru_stime), used.ru_nvcsw,
+                                                      used.ru_nivcsw, used.ru_minflt, used.ru_majflt};
         const bool itself = status == 0 && shared_->child == child_ && child_ != ::getpid();
         arrival_->repeat(shared_->at, shared_->ran, itself, shared_->cpu);
     }
+
+    /// By all children so far, from their fork to their end.
+    [[nodiscard]] Resources used_elsewhere() const noexcept { return used_elsewhere_; }
 
 private:
     [[noreturn]] static void fail(const char* what) {
@@ -113,6 +126,7 @@ private:
     std::array<char*, 3> words_{const_cast<char*>(child_name), number_.data(), nullptr};
     pid_t child_ = 0;
     Arrival* arrival_ = nullptr;
+    Resources used_elsewhere_;
 };
 
 }  // namespace toll::thread_start

@@ -9,6 +9,7 @@
 
 #include <toll/contender.hpp>
 #include <toll/offset.hpp>
+#include <toll/resources.hpp>
 #include <toll/threads.hpp>
 
 #include <sched.h>
@@ -89,6 +90,7 @@ private:
 ///    untimed;
 ///  - `keeps_thread` (optional): true where one thread serves all samples; each sample then begins once the
 ///    kernel shows that thread asleep;
+///  - `used_elsewhere()` (optional): what processes of its own have used so far, where it starts those;
 ///  - `footing()` (optional): what the contender was seen to stand on besides what the workload shows.
 template <class S>
 concept Starter = requires(S starter, Arrival& arrival) {
@@ -129,6 +131,7 @@ public:
     Checksum sample(std::span<float> nanoseconds, const Clock& clock) {
         Checksum answers{0};
         placed_ = on_same_cpu_ = 0;
+        const Resources before = used_by_children();
         for (float& entry : nanoseconds) {
             if constexpr (keeps_thread) {
                 sleeper_.await_asleep([] { return false; }, [] { std::this_thread::yield(); });
@@ -143,8 +146,12 @@ public:
             placed_ += arrival_.cpu_known() ? 1 : 0;
             on_same_cpu_ += arrival_.same_cpu() ? 1 : 0;
         }
+        used_elsewhere_ = used_by_children() - before;
         return answers;
     }
+
+    /// By the processes that the last request started.
+    [[nodiscard]] Resources used_elsewhere() const noexcept { return used_elsewhere_; }
 
     /// About the last request.
     [[nodiscard]] Details details() const {
@@ -169,6 +176,11 @@ public:
 
 private:
     static constexpr bool keeps_thread = requires { requires S::keeps_thread; };
+
+    [[nodiscard]] Resources used_by_children() const noexcept {
+        if constexpr (requires { starter_.used_elsewhere(); }) { return starter_.used_elsewhere(); }
+        return {};
+    }
 
     static bool is_cost(const Arguments& arguments) {
         const std::string& quantity = arguments.text("quantity");
@@ -211,6 +223,7 @@ private:
     std::uint64_t number_ = 0;
     std::uint64_t placed_ = 0;       ///< starts of the last request of which both CPUs are known
     std::uint64_t on_same_cpu_ = 0;  ///< those of them that ran on their starter's CPU
+    Resources used_elsewhere_;       ///< by processes that the last request started
     latency::Sleeper sleeper_;
     Arrival arrival_;
     S starter_;

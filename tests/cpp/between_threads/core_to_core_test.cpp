@@ -213,6 +213,16 @@ TEST_CASE("a trip that is timed alone lies between two looks at the clock, whose
     static_assert(c2c::Workload<TimedAlone>::round_trips == 1);
 }
 
+TEST_CASE("no two visits share a page of the kernel's") {
+    for (const std::size_t bytes : {std::size_t{4096}, std::size_t{16384}, std::size_t{65536}}) {
+        const toll::core_to_core::UntouchedPages pages(3, bytes);
+        CHECK(pages.page(1) - pages.page(0) == static_cast<std::ptrdiff_t>(bytes));
+        *pages.page(2) = std::byte{1};
+    }
+    const toll::core_to_core::UntouchedPages pages(2);
+    CHECK(pages.page(1) - pages.page(0) >= ::sysconf(_SC_PAGESIZE));
+}
+
 TEST_CASE("few samples are one visit, many visit every pair") {
     if (!enough_cpus()) { return; }
     const toll::Clock clock = toll::Clock::system();

@@ -1,7 +1,7 @@
 """What each workload says on less of a machine, and what it measures there: one CPU, threads that may not be
 tied to CPUs, half a CPU's time.
 
-Usage: test_restricted.py PROGRAM RESTRICTED    RESTRICTED HOW PROGRAM ... starts it on less of a machine
+Usage: test_restricted.py PROGRAM RESTRICTED [ALLOCATIONS_LIBRARY]    RESTRICTED HOW PROGRAM ... starts it on less of a machine
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import sys
 import unittest
 from typing import Any
 
-PROGRAM, RESTRICTED = sys.argv[1:3]
+PROGRAM, RESTRICTED, ALLOCATIONS = sys.argv[1:4]
 CANNOT_RESTRICT = 77
 
 
-def ask(workload: str, contender: str, request: dict[str, Any], how: str) -> list[dict[str, Any]]:
+def ask(
+    workload: str, contender: str, request: dict[str, Any], how: str, preload: str = ""
+) -> list[dict[str, Any]]:
     """The program's messages: ready, the answer, stopped; or an error."""
     lines = "".join(json.dumps(one) + "\n" for one in (request, {"type": "stop"}))
     start = [RESTRICTED, how] if how else []
@@ -26,6 +28,7 @@ def ask(workload: str, contender: str, request: dict[str, Any], how: str) -> lis
         input=lines.encode(),
         capture_output=True,
         check=False,
+        env={**os.environ, **({"LD_PRELOAD": preload} if preload else {})},
     )
     if done.returncode == CANNOT_RESTRICT:
         raise unittest.SkipTest(done.stderr.decode())
@@ -57,6 +60,23 @@ class Whole(unittest.TestCase):
         self.assertEqual(answer["checksum"], "64")
         self.assertEqual(sum(cell["count"] for cell in answer["cells"]), 64)
         self.assertEqual(contention()[0]["footing"]["pinning"], "each thread on one CPU, in turn")
+
+
+class Allocations(unittest.TestCase):
+    """What the workload itself needs is no contender's: none of these allocates anything."""
+
+    @unittest.skipUnless(ALLOCATIONS, "a sanitizer brings its own malloc")
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
+    def test_nothing_is_counted_of_what_allocates_nothing(self) -> None:
+        request = {"type": "allocations", "iterations": 100}
+        for workload, contender in (
+            ("latency/core_to_core", "turn"),
+            ("latency/contended_increment", "fetch_add"),
+            ("latency/contention", "std_mutex"),
+        ):
+            with self.subTest(workload):
+                _, answer, _ = ask(workload, contender, request, "", ALLOCATIONS)
+                self.assertEqual(answer["calls"], 0, answer)
 
 
 class OneCpu(unittest.TestCase):

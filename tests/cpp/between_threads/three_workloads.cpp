@@ -1,6 +1,8 @@
 // One contender of each workload in one program, for processes that may not do everything.
+#include "contended_increment/workload.hpp"
 #include "contention/workload.hpp"
 #include "core_to_core/workload.hpp"
+#include "shared/atomic_counters.hpp"
 #include "shared/std_locks.hpp"
 #include "sleep/workload.hpp"
 
@@ -24,4 +26,5 @@ struct SleepFor {
 
 TOLL_CONTENDER(core_to_core, turn, Turn);
 TOLL_CONTENDER(contention, std_mutex, toll::contention::Locked<toll::locks::StdMutex>);
+TOLL_CONTENDER(contended_increment, fetch_add, toll::contention::FetchAdd);
 TOLL_CONTENDER(sleep, sleep_for, SleepFor);

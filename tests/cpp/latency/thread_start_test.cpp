@@ -1,4 +1,5 @@
 #include "thread_start/posix_starter.hpp"
+#include "thread_start/spawned_process.hpp"
 #include "thread_start/waiting_pool.hpp"
 #include "thread_start/workload.hpp"
 
@@ -108,6 +109,23 @@ TEST_CASE("every start is answered by the function that it started") {
         CHECK(pooled.answers == pooled.expected);
         CHECK(std::ranges::all_of(pooled.ns, [](float ns) { return ns > 0; }));
     }
+}
+
+TEST_CASE("what a started process uses is told with its starts; threads' is this process's own") {
+    const auto parameters = Workload<Tied>::parameters();
+    const std::array<std::string_view, 1> words{"quantity=cost"};
+    const toll::Clock clock = toll::Clock::system();
+    std::array<float, 3> ns{};
+    Workload<toll::thread_start::SpawnedProcess> processes(toll::Arguments(parameters, words));
+    CHECK(processes.sample(ns, clock) == processes.expected(3));
+    const toll::Resources three = processes.used_elsewhere();
+    CHECK(three.cpu_ns > 0);
+    CHECK(three.minor_faults > 3);
+    CHECK(processes.sample(std::span(ns).first(1), clock) == processes.expected(1));
+    CHECK(processes.used_elsewhere().minor_faults < three.minor_faults);  // of the last request alone
+    Workload<toll::thread_start::PosixThread> threads(toll::Arguments(parameters, words));
+    CHECK(threads.sample(ns, clock) == threads.expected(3));
+    CHECK(threads.used_elsewhere().cpu_ns == 0);
 }
 
 TEST_CASE("a function that ran in its maker, or not at all, is no answer") {

@@ -7,6 +7,11 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
 namespace {
 
 struct Fibonacci {
@@ -82,4 +87,23 @@ TEST_CASE("a tree that would take half of the memory is refused with what it wou
         "up to 1099511627776 fibers, whose stacks stay, take 4294967296 MiB, more than half of "
         "the memory here; ask for a smaller tree",
         toll::Unsupported);
+}
+
+TEST_CASE("the least limit of a control group and of those around it counts") {
+    const auto root = std::filesystem::temp_directory_path() / ("toll-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(root / "slice/job");
+    const auto limit = [&](const char* group, const char* text) {
+        std::ofstream(root / group / "memory.max") << text << '\n';
+    };
+    CHECK(toll::cgroup_limit(root, "/slice/job") == 0);
+    limit("slice", "1000000");
+    limit("slice/job", "max");
+    CHECK(toll::cgroup_limit(root, "/slice/job") == 1000000);
+    CHECK(toll::cgroup_limit(root, "") == 0);
+    limit("slice/job", "500");
+    CHECK(toll::cgroup_limit(root, "/slice/job") == 500);
+    limit(".", "300");
+    CHECK(toll::cgroup_limit(root, "/slice/job") == 300);
+    CHECK(toll::cgroup_limit(root, "") == 300);
+    std::filesystem::remove_all(root);
 }
