@@ -1,10 +1,19 @@
-// oneTBB's locks. Both are headers alone and come with a scoped_lock, which Held takes.
+// oneTBB's locks. All are headers alone but for how a thread sleeps, and come with a scoped_lock, which Held
+// takes.
 #pragma once
 
+#include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/queuing_mutex.h>
+#include <oneapi/tbb/rw_mutex.h>
 #include <oneapi/tbb/spin_mutex.h>
 
 namespace toll::locks {
+
+/// Spins for a while, then sleeps in the kernel: the library's general one.
+using TbbMutex = tbb::mutex;
+
+/// The same for readers and writers; writers first.
+using TbbRwMutex = tbb::rw_mutex;
 
 /// Test-and-set with exponential back-off, then yields.
 using TbbSpinMutex = tbb::spin_mutex;

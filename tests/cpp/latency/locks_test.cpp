@@ -109,6 +109,7 @@ const Row rows[] = {
     ROW(ConcurrencyKitRwlock),
 #endif
 #if defined(TOLL_HAS_ONETBB)
+    ROW(TbbMutex),
     ROW(TbbSpinMutex),
     ROW(TbbQueuingMutex),
 #endif
