@@ -12,7 +12,7 @@ class WaitOnly {
 public:
     static constexpr std::uint64_t computations_per_task = 0;
 
-    explicit WaitOnly(const Inputs&) {}
+    explicit WaitOnly(const Inputs& inputs) { require_one_thread(inputs, "one wait after the other"); }
     void run(Load& load) const {
         for (std::uint64_t task = 0; task < load.tasks(); ++task) {
             load.wait_begins(task);

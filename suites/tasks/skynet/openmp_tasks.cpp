@@ -1,3 +1,4 @@
+#include "../shared/openmp_team.hpp"
 #include "openmp_tree.hpp"
 #include "pins.hpp"
 
@@ -5,7 +6,8 @@
 #include <thread>
 
 struct OpenMpTasks {
-    explicit OpenMpTasks(const toll::skynet::Inputs& inputs) : threads_(inputs.threads), pins_(inputs) {
+    explicit OpenMpTasks(const toll::skynet::Inputs& inputs)
+        : threads_(toll::openmp_threads(inputs.threads)), pins_(inputs) {
         if (!pins_.wanted()) { return; }
         // The runtime keeps its threads: those of this team are those of every later one. The caller is the
         // first of them, and is tied last: the others would begin on its CPU.
