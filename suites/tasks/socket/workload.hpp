@@ -50,7 +50,8 @@ struct Inputs {
 
 /// What a contender models: made once with its connections and the thread that answers, then asked again and
 /// again.
-///  - `run()` has the requests sent and returns the sum of what `checked` says of the answers.
+///  - `run()` has the requests sent and returns the sum of what `checked` says of the answers;
+///  - `footing()` (optional): what the contender was seen to stand on besides what the workload shows.
 template <class T>
 concept Pair = std::constructible_from<T, const Inputs&> && requires(T pair) {
     { pair.run() } -> std::same_as<std::uint64_t>;
@@ -87,6 +88,12 @@ public:
         Footing footing;
         footing.set({"connections", inputs_.connections});
         footing.set({"threads", threads});
+        if constexpr (requires { pair_.footing(); }) {
+            const Footing own = pair_.footing();
+            for (const auto& [name, value] : own.all()) {
+                std::visit([&, &key = name](const auto& known) { footing.set({key, known}); }, value);
+            }
+        }
         return footing;
     }
 

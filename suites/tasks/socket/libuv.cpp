@@ -1,0 +1,175 @@
+#include "connections.hpp"
+#include "questions.hpp"
+
+#include <uv.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using toll::socket::Message;
+
+void check(int error, const char* what) {
+    if (error < 0) { throw std::runtime_error(std::string(what) + ": " + ::uv_strerror(error)); }
+}
+
+/// A loop with its connections, of which each message is handed on once it is whole.
+class Side {
+public:
+    /// `came(connection, message)`. The descriptors are the loop's from now on.
+    Side(std::vector<toll::ipc::OwnedDescriptor> descriptors,
+         std::function<void(unsigned, const Message&)> came)
+        : came_(std::move(came)), connections_(descriptors.size()) {
+        check(::uv_loop_init(&loop_), "uv_loop_init");
+        for (unsigned i = 0; i < connections_.size(); ++i) {
+            Connection& connection = connections_[i];
+            connection.side = this;
+            connection.number = i;
+            check(::uv_tcp_init(&loop_, &connection.handle), "uv_tcp_init");
+            connection.handle.data = &connection;
+            check(::uv_tcp_open(&connection.handle, descriptors[i].release()), "uv_tcp_open");
+            check(::uv_read_start(stream(connection), room, read), "uv_read_start");
+        }
+    }
+    Side(const Side&) = delete;
+    Side& operator=(const Side&) = delete;
+    ~Side() {
+        for (Connection& connection : connections_) { close(connection); }
+        ::uv_run(&loop_, UV_RUN_DEFAULT);
+        ::uv_loop_close(&loop_);
+    }
+
+    /// Until stop(), or until the other side has closed all connections.
+    void run() {
+        ::uv_run(&loop_, UV_RUN_DEFAULT);
+        if (!failure_.empty()) { throw std::runtime_error(failure_); }
+    }
+    void stop() { ::uv_stop(&loop_); }
+
+    /// At once: one message is under way on a connection, and a socket has room for it.
+    void send(unsigned number, const Message& message) {
+        Connection& connection = connections_[number];
+        char* const bytes = reinterpret_cast<char*>(const_cast<Message*>(&message));  // NOLINT: libuv's way
+        const uv_buf_t buffer = ::uv_buf_init(bytes, sizeof message);
+        const int sent = ::uv_try_write(stream(connection), &buffer, 1);
+        if (sent != static_cast<int>(sizeof message)) { fail(sent < 0 ? ::uv_strerror(sent) : "part of it"); }
+    }
+
+private:
+    struct Connection {
+        uv_tcp_t handle{};
+        Side* side = nullptr;
+        unsigned number = 0;
+        bool closing = false;
+        Message incoming{};
+        std::size_t have = 0;
+    };
+
+    static uv_stream_t* stream(Connection& connection) {
+        return reinterpret_cast<uv_stream_t*>(&connection.handle);  // NOLINT(*-reinterpret-cast) libuv's way
+    }
+    static Connection& of(uv_handle_t* handle) { return *static_cast<Connection*>(handle->data); }
+
+    /// What is missing of the message: straight into its place.
+    static void room(uv_handle_t* handle, std::size_t, uv_buf_t* buffer) {
+        Connection& connection = of(handle);
+        char* const bytes = reinterpret_cast<char*>(&connection.incoming);  // NOLINT(*-reinterpret-cast)
+        *buffer =
+            ::uv_buf_init(bytes + connection.have, static_cast<unsigned>(sizeof(Message) - connection.have));
+    }
+    static void read(uv_stream_t* from, ssize_t count, const uv_buf_t*) {
+        Connection& connection = *static_cast<Connection*>(from->data);
+        if (count < 0) {
+            connection.side->close(connection);
+            return;
+        }
+        connection.have += static_cast<std::size_t>(count);
+        if (connection.have < sizeof(Message)) { return; }
+        connection.have = 0;
+        connection.side->came_(connection.number, connection.incoming);
+    }
+
+    void close(Connection& connection) {
+        if (connection.closing) { return; }
+        connection.closing = true;
+        ::uv_close(reinterpret_cast<uv_handle_t*>(&connection.handle), nullptr);  // NOLINT: libuv's way
+    }
+    void fail(const char* why) {
+        failure_ = std::string("libuv sent not all of a message: ") + why;
+        stop();
+    }
+
+    std::function<void(unsigned, const Message&)> came_;
+    uv_loop_t loop_{};
+    std::vector<Connection> connections_;
+    std::string failure_;
+};
+
+}  // namespace
+
+/// Each side has a thread and a loop of its own.
+class Libuv {
+public:
+    explicit Libuv(const toll::socket::Inputs& inputs) : Libuv(inputs, made(inputs)) {}
+    Libuv(const Libuv&) = delete;
+    Libuv& operator=(const Libuv&) = delete;
+
+    std::uint64_t run() {
+        const auto ask = [this](unsigned i, const Message& message) { client_->send(i, message); };
+        questions_.begin(ask);
+        if (!questions_.done()) { client_->run(); }
+        if (!questions_.done()) { throw std::runtime_error("the answering side closed a connection"); }
+        return questions_.sum();
+    }
+
+    ~Libuv() { client_.reset(); }  // after which the server ends
+
+private:
+    struct Both {
+        std::vector<toll::ipc::OwnedDescriptor> clients;
+        std::vector<toll::ipc::OwnedDescriptor> servers;
+    };
+    static Both made(const toll::socket::Inputs& inputs) {
+        Both both;
+        for (toll::socket::Ends& ends : toll::socket::connections(inputs.connections)) {
+            both.clients.push_back(std::move(ends.client));
+            both.servers.push_back(std::move(ends.server));
+        }
+        return both;
+    }
+    Libuv(const toll::socket::Inputs& inputs, Both both)
+        : questions_(inputs),
+          client_(std::make_unique<Side>(std::move(both.clients),
+                                         [this](unsigned i, const Message& answer) { take(i, answer); })),
+          server_([own = std::move(both.servers)]() mutable { serve(std::move(own)); }) {}
+
+    void take(unsigned i, const Message& answer) {
+        questions_.answered(i, answer,
+                            [this](unsigned next, const Message& message) { client_->send(next, message); });
+        if (questions_.done()) { client_->stop(); }
+    }
+    static void serve(std::vector<toll::ipc::OwnedDescriptor> descriptors) {
+        Side* self = nullptr;
+        try {
+            Side side(std::move(descriptors), [&self](unsigned i, const Message& request) {
+                self->send(i, toll::socket::answer_to(request));
+            });
+            self = &side;
+            side.run();
+        } catch (const std::runtime_error&) {}  // the other side sees its connections closed
+    }
+
+    toll::socket::Questions questions_;
+    std::unique_ptr<Side> client_;
+    std::jthread server_;
+};
+
+TOLL_CONTENDER(socket, libuv, Libuv);
