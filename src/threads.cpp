@@ -120,10 +120,15 @@ PinnedHere::~PinnedHere() {
 }
 
 UntiedHere::UntiedHere() : former_(cpus_now()) {
-    set_cpus_of_this_thread(usable_cpus());
+    if (former_ == usable_cpus()) {
+        former_.clear();  // nothing to do, nor to undo: where tying is forbidden nobody is tied
+    } else {
+        set_cpus_of_this_thread(usable_cpus());
+    }
 }
 
 UntiedHere::~UntiedHere() {
+    if (former_.empty()) { return; }
     try {
         set_cpus_of_this_thread(former_);
     } catch (const Unsupported&) {

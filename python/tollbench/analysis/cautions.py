@@ -51,7 +51,7 @@ def cautions(
     told += [
         f"{row.contender}{_at(row, swept)}: {row.reason}"
         for row in rows
-        if row.status == Status.OK and row.failed_launches
+        if row.status == Status.OK and row.reason
     ]
     told += (
         _moved(rows)

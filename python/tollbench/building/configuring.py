@@ -39,6 +39,7 @@ READ_BY_COMPILERS = (
     "LIBRARY_PATH",
     "COMPILER_PATH",
     "GCC_EXEC_PREFIX",
+    "LD_RUN_PATH",
 )
 FLAGS = ("CXXFLAGS", "LDFLAGS")
 # Where CMake looks for libraries; what it found once it does not look for again.

@@ -28,6 +28,7 @@ from tollbench.cli.places import ROOT, build_folder, in_runs, make_folder, run_p
 from tollbench.errors import Exit, TollError
 from tollbench.home import COMMAND
 from tollbench.measure import Interrupt, events
+from tollbench.measure.program_files import PROGRAMS, begun_with
 from tollbench.plan import PROFILES, Plan, Selection, by_name, make
 from tollbench.store import RunFile, RunHeader, now_utc
 from tollbench.text import as_text, shown
@@ -117,7 +118,7 @@ class Session:
         if self._resume:  # the run that was waited for may have gone on with this very file
             with RunFile.open(self.path) as run_file:  # a refusal comes before the build, and leaves the file
                 what_is_another(run_file)
-            RunFile.resume(self.path).close()  # so does that of a complete run
+                run_file.check_interrupted()
             self.plan = _stored_plan(self.path)
 
     def prepare(self, *, install: bool) -> None:
@@ -135,6 +136,9 @@ class Session:
         `names_each`: forecasts name every workload, however many there are.
         """
         self._names_each = names_each
+        if self._resume:  # a refusal leaves the file as it is
+            with RunFile.open(self.path) as stored:
+                begun_with(self.programs, stored.header().plan.get(PROGRAMS))
         self.run_file = (
             RunFile.resume(self.path) if self._resume else RunFile.create(self.path, self._header())
         )

@@ -93,7 +93,7 @@ def _entries(case: CaseData) -> Iterator[dict[str, Any]]:
         yield {"name": name, **common, "run_type": "iteration", **error}
         return
     cpu_ns = [median_cpu_ns([launch], name) or 0.0 for launch in case.counting]
-    for index, launch in enumerate(kept):
+    for index, launch in enumerate(case.counting):
         yield {
             "name": name,
             **common,

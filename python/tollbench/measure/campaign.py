@@ -67,6 +67,7 @@ _MOST_IN_VAIN = 3  # launches in a row that were longer, or waited, and others w
 _LONGEST_WAIT_NS = 200_000_000
 _WAITING_STEP_S = 0.001
 _NOTING_RESTS = (6, 9)  # rounds, besides the looks at intervals: whose launches are worth waiting for
+_OVER = "the time was over"
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
 
 
@@ -194,18 +195,18 @@ class _Run:
         time went into pilots, a run of 65 cases in 25 s, on a busy machine, had not one value.
         """
         self._ranks = {cases[index].id: rank for rank, index in enumerate(self._first(cases))}
+        share_s = until_s if len(cases) > 1 else math.inf
         for index in sorted(range(len(cases)), key=lambda index: self._ranks[cases[index].id]):
             state = cases[index]
             if state.work is None:
                 if self._elapsed_s() > until_s and any(case.work is not None for case in cases):
                     state.has_turn = False
                     continue
-                others = any(one.active for one in cases if one is not state)
-                self._pilot(state, index, until_s if others else math.inf)
+                self._pilot(state, index, share_s)
             else:  # resumed: a kill may have come between the pilot and its result, or the next pilot
                 self._file.set_iterations(state.id, state.work.iterations)
                 if state.work.lengthened and not (state.values or state.rehearsed):
-                    self._pilot(state, index)
+                    self._pilot(state, index, share_s)
             errand = self._errands.counting(state)
             while errand and state.active and state.counted < COUNTING_PASSES:
                 self._count(state, errand, index)
@@ -229,7 +230,7 @@ class _Run:
                 state = cases[index]
                 if self._elapsed_s() >= until_s or index in failed or not _needs_a_pilot(state):
                     continue
-                launch = self._pilot_once(state, index)
+                launch = self._pilot_once(state, index, until_s)
                 if launch.status is not Status.OK:
                     failed.add(index)
                 if launch.status is Status.WRONG_ANSWER:
@@ -247,21 +248,28 @@ class _Run:
             before[case.workload, other] += 1
         return sorted(drawn, key=lambda index: ranks[index])
 
-    def _pilot(self, state: CaseState, position: int, until_s: float = math.inf) -> None:
+    def _pilot(self, state: CaseState, position: int, until_s: float) -> None:
         """Up to three: one that saw a neighbour would make the batches of its whole company long.
 
         One that fails behind one that went well costs no row: launches that fail now and then do not either.
-        One that takes until `until_s`, the time of all pilots, fails: one that hung took all of a run.
+        One that takes half of what is left until `until_s`, the end of all pilots, is given up, and nobody is
+        blamed: one that hung took all of a run.
         """
         while len(state.fits) < _MOST_PILOTS:
             launch = self._pilot_once(state, position, until_s)
-            if launch.status is not Status.OK:
-                if state.work is None or launch.status in (Status.WRONG_ANSWER, Status.UNSUPPORTED):
-                    self._end_case(state, launch.status, launch.reason)
-                return
-            assert state.work is not None
-            if not state.work.lengthened or self._settings.max_launches < 2:
-                return
+            if launch.status is Status.OK:
+                assert state.work is not None
+                if not state.work.lengthened or self._settings.max_launches < 2:
+                    return
+                continue
+            limited = launch.status is Status.TIMED_OUT and until_s < math.inf
+            if state.work is None and limited and launch.wall_ns < 1e9 * self._limits.time_s:
+                state.has_turn = False
+                when = "its pilot's share of the time was over"
+                self._say_who_did_not_end([state.id], launch.wall_ns / 1e9, when)
+            elif state.work is None or launch.status in (Status.WRONG_ANSWER, Status.UNSUPPORTED):
+                self._end_case(state, launch.status, launch.reason)
+            return
 
     def _pilot_once(self, state: CaseState, position: int, until_s: float = math.inf) -> Launch:
         """What came of it; a pilot that went well counts."""
@@ -531,7 +539,7 @@ class _Run:
                 over=lambda: self._left_s() <= 0,
             )
         except OutOfTime as late:
-            self._say_who_did_not_end([states[late.side].id], limits)
+            self._say_who_did_not_end([states[late.side].id], limits.time_s, _OVER)
             raise _OutOfBudget from None
         return list(zip(states, self._keep([one.case for one in states], outcomes, limits), strict=True))
 
@@ -603,13 +611,11 @@ class _Run:
     def _launch(
         self, state: CaseState, place: LaunchPlace, errand: Errand, talk: Talk, until_s: float = math.inf
     ) -> LaunchOutcome:
-        """One launch alone, stored. One that is not done at `until_s` has failed."""
+        """One launch alone, stored. It may take half of the time until `until_s`."""
         self._may_launch()
         limits = self._within_budget(until_s)
         outcome = self._recorder.launch(place, errand, limits, talk)
-        if until_s < math.inf and limits != self._limits and outcome.launch.status is Status.TIMED_OUT:
-            why = f"{outcome.launch.reason}, as long as a pilot may take of this budget (--budget)"
-            outcome = replace(outcome, launch=outcome.launch._replace(reason=why))
+        if until_s < math.inf:  # its limit was not the run's end
             limits = self._limits
         self._keep([state.case], [outcome], limits)
         return outcome
@@ -629,7 +635,7 @@ class _Run:
         """Stores launches that were made together, and tells of each; returns them as they are stored."""
         late = [one.launch.case_id for one in outcomes if one.launch.status is Status.TIMED_OUT]
         if late and limits != self._limits:
-            self._say_who_did_not_end(late, limits)
+            self._say_who_did_not_end(late, limits.time_s, _OVER)
             raise _OutOfBudget  # the contender is not to blame for the little time that was left
         stored = self._file.append_company([(outcome.launch, outcome.samples) for outcome in outcomes])
         self._note_what_befell()
@@ -641,13 +647,14 @@ class _Run:
             self._tell(LaunchDone(case, launch, self._launches, self._elapsed_s(), left, told))
         return [replace(outcome, launch=launch) for outcome, launch in zip(outcomes, stored, strict=True)]
 
-    def _say_who_did_not_end(self, ids: Sequence[int | None], limits: Limits) -> None:
+    def _say_who_did_not_end(self, ids: Sequence[int | None], took_s: float, when: str) -> None:
         """Nobody is blamed, and yet the rows say which program was at work when the time was over."""
         statuses = {record.id: record.status for record in self._file.cases()}
-        why = f"was still running after {limits.time_s:.0f} s when the time was over: it hangs, or needs"
+        remedy = "it hangs, or needs a larger budget (--budget)"
+        why = f"was still running after {took_s:.0f} s when {when}: {remedy}"
         for number in ids:
             if number is not None:
-                self._file.set_status(number, statuses[number], f"{why} a larger budget (--budget)")
+                self._file.set_status(number, statuses[number], why)
 
     def _note_what_befell(self) -> None:
         """At once: a killed run says it too."""
@@ -656,8 +663,8 @@ class _Run:
             self._file.set_meanwhile([*self._befell_before, *befell])
 
     def _within_budget(self, until_s: float = math.inf) -> Limits:
-        """The launch's limits, whose time the budget's end may make shorter, or that it ends at `until_s`."""
-        limit_s = max(_SHORTEST_LIMIT_S, min(self._left_s(), until_s - self._elapsed_s()))
+        """The launch's limits, whose time the budget's end may make shorter, or half of that to `until_s`."""
+        limit_s = max(_SHORTEST_LIMIT_S, min(self._left_s(), (until_s - self._elapsed_s()) / 2.0))
         return replace(self._limits, time_s=min(limit_s, self._limits.time_s))
 
     def _beat_if_due(self) -> None:

@@ -1,7 +1,8 @@
 """Which files a run's programs are: a run that is gone on with measures the ones that it was begun with.
 
-A resumed run builds first, and another compiler, another version of a library or an edited source builds
-another program. Its launches beside those of the program before would be one row, under the first one's name.
+A resumed run builds first, and another compiler, other headers of a library or an edited source build another
+program. Its launches beside those of the program before would be one row, under the first one's name. What a
+program loads when it starts is no part of its file, and is not looked at.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def begun_with(programs: Sequence[Program], stored: object) -> tuple[Program, ..
     if known and len(others) == len(known):
         raise TollError(
             "Every program was built anew since the run began, and is another one: by another compiler, from"
-            " other sources or with another version of a library.",
+            " other sources or with other headers.",
             "Start a new run: launches of both would be one row. What was measured stays as it is.",
         )
     return tuple(
@@ -58,11 +59,10 @@ def begun_with(programs: Sequence[Program], stored: object) -> tuple[Program, ..
 
 
 def _digest(program: Program, known: dict[str, bytes]) -> str:
-    """Of the files that its command names, and of what those that need others beside them are made from."""
+    """Of its file, and of what one that needs others beside it is made from; not of what enters a root."""
     found = hashlib.blake2b(program.made_from.encode(), digest_size=8)
-    for word in program.command:
-        if Path(word).is_absolute():
-            found.update(known.setdefault(word, _content(Path(word))))
+    file = program.command[-1]
+    found.update(known.setdefault(file, _content(Path(file))))
     return found.hexdigest()
 
 

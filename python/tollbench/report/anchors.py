@@ -12,7 +12,7 @@ _Key = tuple[str, ...]
 # What the page's template calls its own parts: a stranger's workload may be called so.
 _OF_THE_PAGE = (
     *("top", "workloads", "filter", "by-library", "fold-all", "no-match", "no-charts", "filter-count"),
-    *("claims", "missing", "floor", "canary", "machine", "reading", "data", "charts"),
+    *("claims", "missing", "floor", "canary", "machine", "reading", "data", "charts", "some-charts"),
     *("claims-title", "workloads-title", "missing-title", "floor-title", "machine-title", "reading-title"),
 )
 

@@ -82,13 +82,7 @@ class RunFile(Reader):
         Its launches could be read until now, so that is noted as a look, once for the same launches.
         """
         with cls.open(path) as found:
-            header = found.header()
-        if header.finished_utc is not None:
-            raise TollError(
-                f"{path} is complete: it ended at {shown(header.finished_utc)}"
-                f" ({shown(str(header.stopped_by))}).",
-                f"See it with `{COMMAND} report`, or start a new run with `{COMMAND} run`.",
-            )
+            found.check_interrupted()
         connection = _connect(path, "rw")
         run_file = cls(path, connection, writable=True)
         try:
@@ -102,6 +96,16 @@ class RunFile(Reader):
             connection.close()
             raise
         return run_file
+
+    def check_interrupted(self) -> None:
+        """Raises TollError where the run is complete."""
+        header = self.header()
+        if header.finished_utc is not None:
+            raise TollError(
+                f"{self.path} is complete: it ended at {shown(header.finished_utc)}"
+                f" ({shown(str(header.stopped_by))}).",
+                f"See it with `{COMMAND} report`, or start a new run with `{COMMAND} run`.",
+            )
 
     def _note_look(self) -> None:
         # HAVING alone would take SQLite 3.39; the rest of toll does with 3.37.

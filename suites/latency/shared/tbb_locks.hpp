@@ -2,6 +2,11 @@
 // takes.
 #pragma once
 
+// Until oneTBB 2021.6 the two that sleep were a preview, which has to be asked for.
+#ifndef TBB_PREVIEW_MUTEXES
+#define TBB_PREVIEW_MUTEXES 1  // NOLINT(cppcoreguidelines-macro-usage) the library's switch
+#endif
+
 #include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/queuing_mutex.h>
 #include <oneapi/tbb/rw_mutex.h>

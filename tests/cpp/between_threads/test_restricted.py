@@ -1,7 +1,8 @@
 """What each workload says on less of a machine, and what it measures there: one CPU, threads that may not be
 tied to CPUs, half a CPU's time.
 
-Usage: test_restricted.py PROGRAM RESTRICTED [ALLOCATIONS_LIBRARY]    RESTRICTED HOW PROGRAM ... starts it on less of a machine
+Usage: test_restricted.py PROGRAM RESTRICTED ALLOCATIONS_LIBRARY (or an empty text: nothing is counted)
+RESTRICTED HOW PROGRAM ... starts it on less of a machine.
 """
 
 from __future__ import annotations

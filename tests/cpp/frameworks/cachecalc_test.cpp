@@ -142,10 +142,11 @@ struct Sharded {
 };
 
 template <class F>
-std::unique_ptr<toll::cachecalc::Workload<F>> made(std::uint64_t tasks, std::uint64_t wait_us) {
+std::unique_ptr<toll::cachecalc::Workload<F>> made(std::uint64_t tasks, std::uint64_t wait_us,
+                                                   const char* threads = "threads=4") {
     const std::string tasks_word = "tasks=" + std::to_string(tasks);
     const std::string wait_word = "wait_us=" + std::to_string(wait_us);
-    const std::array<std::string_view, 3> words{tasks_word, wait_word, "threads=4"};
+    const std::array<std::string_view, 3> words{tasks_word, wait_word, threads};
     using Workload = toll::cachecalc::Workload<F>;
     return std::make_unique<Workload>(toll::Arguments(Workload::parameters(), words));
 }
@@ -158,8 +159,8 @@ void check_answer(toll::cachecalc::Workload<F>& workload, std::uint64_t iteratio
 }
 
 template <class F>
-toll::Details answered(std::uint64_t tasks, std::uint64_t wait_us = 0) {
-    const auto workload = made<F>(tasks, wait_us);
+toll::Details answered(std::uint64_t tasks, std::uint64_t wait_us = 0, const char* threads = "threads=4") {
+    const auto workload = made<F>(tasks, wait_us, threads);
     check_answer(*workload, 3);
     return workload->details();
 }
@@ -231,6 +232,8 @@ TEST_CASE("threads, pools and their queues do every task once") {
 }
 
 TEST_CASE("a baseline that only waits computes nothing, and its waits are told") {
-    const auto told = answered<toll::cachecalc::WaitOnly<Sleep>>(20, 100);
+    using Waits = toll::cachecalc::WaitOnly<Sleep>;
+    CHECK_THROWS_WITH_AS(made<Waits>(20, 100), doctest::Contains("threads=1"), toll::Unsupported);
+    const auto told = answered<Waits>(20, 100, "threads=1");
     CHECK(told.at("wait_median_us") >= 98);
 }

@@ -102,6 +102,20 @@ def test_contenders_are_compared_in_the_layouts_of_their_code(
     }
 
 
+def test_every_second_visit_of_a_layout_starts_the_contenders_in_the_other_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparing_contenders, "build_plan", InLayouts(tmp_path).built)
+    subject = in_layouts(tmp_path, *BOTH)
+    subject.survey()
+    orders: dict[int, list[list[str]]] = {}
+    for seed in range(2 * LAYOUTS):
+        for record in subject.round(["latency/lock"], seed).raw:
+            orders.setdefault(record["layout"], []).append(record["order"])
+    assert len(orders) == LAYOUTS
+    assert all(first == second[::-1] for first, second in orders.values())
+
+
 def test_a_contender_in_one_layout_is_refused_beside_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

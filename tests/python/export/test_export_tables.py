@@ -194,6 +194,24 @@ def test_google_benchmark_gets_the_values_of_the_report(tmp_path):
     assert [entry["real_time"] for entry in found if entry.get("aggregate_name") == "median"] == [row.value]
 
 
+def test_google_benchmark_gets_what_counts_of_launches_beside_others(tmp_path):
+    """Iterations, values and CPU time are all of the batches that count; a launch without any is none."""
+    made = Made("a", [10.0] * 30, batches={"gauge_ns": 100.0, "cpu_ns": 500.0}, footing={"threads": 1})
+    path = make_run(tmp_path / "beside.toll", [made])
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        launches = "SELECT batch.id FROM batch JOIN launch ON launch.id = launch_id WHERE purpose = 'measure'"
+        connection.execute(f"UPDATE gauge SET ns = 400 WHERE batch_id IN ({launches} AND round % 2 = 1)")
+        one_of_three = "round % 2 = 0 AND batch.ordinal = 3"
+        connection.execute(f"UPDATE gauge SET ns = 400 WHERE batch_id IN ({launches} AND {one_of_three})")
+    with RunFile.open(path) as run_file:
+        (row,) = results(run_file).workloads[0].rows
+        found = google_benchmark.document(run_file)["benchmarks"]
+    repetitions = [entry for entry in found if entry["run_type"] == "iteration"]
+    assert "15 of 30 launches count" in row.footing["left_out"]
+    assert [entry["real_time"] for entry in repetitions] == row.launch_values
+    assert {entry["iterations"] for entry in repetitions} == {200}
+
+
 def test_google_benchmark_gets_no_time_of_what_is_shorter_than_the_clocks_step(tmp_path):
     made = Made("a", [1.0] * 8, samples=[np.zeros(100)] * 8)
     clock = {"clock": {"source": "tsc", "resolution_ns": 20.0}}

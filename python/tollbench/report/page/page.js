@@ -566,7 +566,7 @@ const loaded = keepLoading();
     if (!hiddenCurves.has(section.dataset.workload)) hiddenCurves.set(section.dataset.workload, new Set());
     const hidden = hiddenCurves.get(section.dataset.workload), chart = chartOn(element);
     chart.setOption(cdfOption(workload, curves, element.clientWidth, palette(), hidden), true);
-    legendFor(figure, curves, chart, hidden, () => draw(element));
+    legendFor(figure, curves, chart, hidden, () => drawOrSay(element));
     return chart;
   }
 
@@ -591,7 +591,7 @@ const loaded = keepLoading();
     const shown = lines.filter(({ line }) => !hidden.has(line.id));
     chart.setOption(slopeOption(workload, slope, shown.length ? shown : lines, element.clientWidth, palette(), metric), true);
     if (!shown.length) chart.setOption({ series: [] }, { replaceMerge: ["series"] });
-    legendFor(figure, lines, chart, hidden, () => draw(element));
+    legendFor(figure, lines, chart, hidden, () => drawOrSay(element));
     return chart;
   }
 
@@ -661,7 +661,7 @@ const loaded = keepLoading();
     } catch (error) {
       waiting.delete(element);
       console.error(error);
-      document.getElementById("no-charts").hidden = false;
+      document.getElementById("some-charts").hidden = false;
     }
   }
 
@@ -766,7 +766,7 @@ const loaded = keepLoading();
     if (first) reveal(first);
   }
 
-  const drawAll = () => select(".chart").forEach(draw);
+  const drawAll = () => select(".chart").forEach(drawOrSay);
 
   // ---- filter --------------------------------------------------------------------------------
 
