@@ -209,7 +209,7 @@ class _Run:
                     self._pilot(state, index, share_s)
             errand = self._errands.counting(state)
             while errand and state.active and state.counted < COUNTING_PASSES:
-                self._count(state, errand, index)
+                self._count(state, errand, index, share_s)
         self._pilot_again(cases, until_s)
 
     def _pilot_again(self, cases: Sequence[CaseState], until_s: float) -> None:
@@ -256,14 +256,15 @@ class _Run:
         blamed: one that hung took all of a run.
         """
         while len(state.fits) < _MOST_PILOTS:
+            share_s = self._within_budget(until_s).time_s
             launch = self._pilot_once(state, position, until_s)
             if launch.status is Status.OK:
                 assert state.work is not None
                 if not state.work.lengthened or self._settings.max_launches < 2:
                     return
                 continue
-            limited = launch.status is Status.TIMED_OUT and until_s < math.inf
-            if state.work is None and limited and launch.wall_ns < 1e9 * self._limits.time_s:
+            given_up = launch.status is Status.TIMED_OUT and share_s < self._limits.time_s
+            if state.work is None and given_up:
                 state.has_turn = False
                 when = "its pilot's share of the time was over"
                 self._say_who_did_not_end([state.id], launch.wall_ns / 1e9, when)
@@ -282,10 +283,10 @@ class _Run:
             self._file.set_iterations(state.id, state.work.iterations)
         return outcome.launch
 
-    def _count(self, state: CaseState, errand: Errand, position: int) -> None:
+    def _count(self, state: CaseState, errand: Errand, position: int, until_s: float) -> None:
         place = self._place(state, Purpose.ALLOCATIONS, state.counted, position)
         iterations = 100 if state.case.kind is Kind.SAMPLES else 1
-        outcome = self._launch(state, place, errand, counting(iterations))
+        outcome = self._launch(state, place, errand, counting(iterations), until_s)
         state.counted = state.counted + 1 if outcome.launch.status is Status.OK else COUNTING_PASSES
         if outcome.launch.status is Status.WRONG_ANSWER:
             self._end_case(state, outcome.launch.status, outcome.launch.reason)

@@ -190,7 +190,7 @@ class RunFile(Reader):
         if launch.allocations is not None:
             self._insert("allocation", {"launch_id": launch_id, **asdict(launch.allocations)})
         if launch.purpose is Purpose.MEASURE and launch.status is Status.OK:
-            query = """UPDATE "case" SET status = 'ok' WHERE id = ? AND status = 'planned'"""
+            query = """UPDATE "case" SET status = 'ok', reason = '' WHERE id = ? AND status = 'planned'"""
             self._connection.execute(query, (launch.case_id,))
         return launch_id
 

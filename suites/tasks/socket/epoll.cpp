@@ -53,7 +53,8 @@ void send(int descriptor, const Message& message) {
 /// Some descriptors, each known by a number.
 class Watch {
 public:
-    Watch() : epoll_(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1") {}
+    explicit Watch(std::size_t most)
+        : events_(most), epoll_(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1") {}
 
     void add(int descriptor, std::uint32_t number) {
         epoll_event event{};
@@ -68,17 +69,16 @@ public:
     /// Calls `ready(number)` for each that has something, after a wait where none has.
     template <class Ready>
     void wait(Ready ready) {
-        std::array<epoll_event, 64>
-            events;  // NOLINT(*-member-init) the kernel fills those that are looked at
-        const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
+        const int count = ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), -1);
         if (count < 0 && errno == EINTR) { return; }
         check_call(count, "epoll_wait");
-        for (const epoll_event& event : std::span{events}.first(static_cast<std::size_t>(count))) {
+        for (const epoll_event& event : std::span{events_}.first(static_cast<std::size_t>(count))) {
             ready(event.data.u32);
         }
     }
 
 private:
+    std::vector<epoll_event> events_;
     OwnedDescriptor epoll_;
 };
 
@@ -87,7 +87,10 @@ private:
 /// The floor: what the runtimes are made of.
 struct Epoll {
     explicit Epoll(const toll::socket::Inputs& inputs)
-        : inputs_(inputs), ends_(toll::socket::connections(inputs.connections)), clients_(ends_.size()) {
+        : inputs_(inputs),
+          ends_(toll::socket::connections(inputs.connections)),
+          clients_(ends_.size()),
+          watch_(ends_.size()) {
         for (std::uint32_t i = 0; i < ends_.size(); ++i) { watch_.add(ends_[i].client.get(), i); }
         server_ = std::jthread([this] { serve(); });
     }
@@ -135,7 +138,7 @@ private:
 
     /// Until all clients have closed.
     void serve() {
-        Watch watch;
+        Watch watch(ends_.size());
         std::vector<Incoming> incoming(ends_.size());
         for (std::uint32_t i = 0; i < ends_.size(); ++i) { watch.add(ends_[i].server.get(), i); }
         for (std::size_t open = ends_.size(); open > 0;) {

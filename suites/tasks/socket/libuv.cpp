@@ -3,8 +3,10 @@
 
 #include <uv.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -29,25 +31,18 @@ public:
          std::function<void(unsigned, const Message&)> came)
         : came_(std::move(came)), connections_(descriptors.size()) {
         check(::uv_loop_init(&loop_), "uv_loop_init");
-        for (unsigned i = 0; i < connections_.size(); ++i) {
-            Connection& connection = connections_[i];
-            connection.side = this;
-            connection.number = i;
-            check(::uv_tcp_init(&loop_, &connection.handle), "uv_tcp_init");
-            connection.handle.data = &connection;
-            check(::uv_tcp_open(&connection.handle, descriptors[i].release()), "uv_tcp_open");
-            check(::uv_read_start(stream(connection), room, read), "uv_read_start");
+        try {
+            for (unsigned i = 0; i < connections_.size(); ++i) { open(i, descriptors[i]); }
+        } catch (...) {
+            end();
+            throw;
         }
     }
     Side(const Side&) = delete;
     Side& operator=(const Side&) = delete;
-    ~Side() {
-        for (Connection& connection : connections_) { close(connection); }
-        ::uv_run(&loop_, UV_RUN_DEFAULT);
-        ::uv_loop_close(&loop_);
-    }
+    ~Side() { end(); }
 
-    /// Until stop(), or until the other side has closed all connections.
+    /// Until stop(), or until the other side has closed a connection.
     void run() {
         ::uv_run(&loop_, UV_RUN_DEFAULT);
         if (!failure_.empty()) { throw std::runtime_error(failure_); }
@@ -60,7 +55,9 @@ public:
         char* const bytes = reinterpret_cast<char*>(const_cast<Message*>(&message));  // NOLINT: libuv's way
         const uv_buf_t buffer = ::uv_buf_init(bytes, sizeof message);
         const int sent = ::uv_try_write(stream(connection), &buffer, 1);
-        if (sent != static_cast<int>(sizeof message)) { fail(sent < 0 ? ::uv_strerror(sent) : "part of it"); }
+        if (sent != static_cast<int>(sizeof message)) {
+            fail(sent < 0 ? ::uv_strerror(sent) : "part of a message was sent");
+        }
     }
 
 private:
@@ -69,7 +66,7 @@ private:
         Side* side = nullptr;
         unsigned number = 0;
         bool closing = false;
-        Message incoming{};
+        std::array<char, 2 * sizeof(Message)> incoming{};
         std::size_t have = 0;
     };
 
@@ -78,32 +75,56 @@ private:
     }
     static Connection& of(uv_handle_t* handle) { return *static_cast<Connection*>(handle->data); }
 
-    /// What is missing of the message: straight into its place.
+    /// More than a message, as a read that fills what it is offered is taken for one of several.
     static void room(uv_handle_t* handle, std::size_t, uv_buf_t* buffer) {
         Connection& connection = of(handle);
-        char* const bytes = reinterpret_cast<char*>(&connection.incoming);  // NOLINT(*-reinterpret-cast)
-        *buffer =
-            ::uv_buf_init(bytes + connection.have, static_cast<unsigned>(sizeof(Message) - connection.have));
+        *buffer = ::uv_buf_init(connection.incoming.data() + connection.have,
+                                static_cast<unsigned>(connection.incoming.size() - connection.have));
     }
     static void read(uv_stream_t* from, ssize_t count, const uv_buf_t*) {
         Connection& connection = *static_cast<Connection*>(from->data);
+        Side& side = *connection.side;
         if (count < 0) {
-            connection.side->close(connection);
+            side.close(connection);
+            side.stop();
             return;
         }
         connection.have += static_cast<std::size_t>(count);
         if (connection.have < sizeof(Message)) { return; }
+        if (connection.have > sizeof(Message)) {
+            side.fail("more than one message came");
+            return;
+        }
         connection.have = 0;
-        connection.side->came_(connection.number, connection.incoming);
+        Message message;
+        std::memcpy(message.data(), connection.incoming.data(), sizeof message);
+        side.came_(connection.number, message);
     }
 
+    void open(unsigned number, toll::ipc::OwnedDescriptor& descriptor) {
+        Connection& connection = connections_[number];
+        check(::uv_tcp_init(&loop_, &connection.handle), "uv_tcp_init");
+        connection.side = this;
+        connection.number = number;
+        connection.handle.data = &connection;
+        check(::uv_tcp_open(&connection.handle, descriptor.get()), "uv_tcp_open");
+        (void)descriptor.release();
+        check(::uv_read_start(stream(connection), room, read), "uv_read_start");
+    }
+    void end() {
+        for (Connection& connection : connections_) {
+            if (connection.side != nullptr) { close(connection); }
+        }
+        ::uv_run(&loop_, UV_RUN_DEFAULT);
+        ::uv_loop_close(&loop_);
+    }
     void close(Connection& connection) {
         if (connection.closing) { return; }
         connection.closing = true;
         ::uv_close(reinterpret_cast<uv_handle_t*>(&connection.handle), nullptr);  // NOLINT: libuv's way
     }
     void fail(const char* why) {
-        failure_ = std::string("libuv sent not all of a message: ") + why;
+        failure_ = std::string("libuv: ") + why;
         stop();
     }
 

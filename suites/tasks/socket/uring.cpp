@@ -39,15 +39,19 @@ public:
     void send(unsigned i, const Message& message) {
         outgoing_[i] = message;
         io_uring_sqe* const entry = next();
-        ::io_uring_prep_send(entry, descriptors_[i].get(), &outgoing_[i], sizeof(Message), MSG_WAITALL);
+        ::io_uring_prep_send(entry, descriptors_[i].get(), &outgoing_[i], sizeof(Message),
+                             MSG_NOSIGNAL | MSG_WAITALL);
         entry->user_data = sent_mark | i;
+        ++sends_;
     }
 
     /// Waits until something has ended, and calls `came(connection, message)` or `closed(connection)` for
     /// each that was received or can be no more.
     template <class Came, class Closed>
     void wait(Came came, Closed closed) {
-        const int error = ::io_uring_submit_and_wait(ring_.get(), 1);
+        // A message of this length is sent as it is submitted, and says so at once: one more is a receipt.
+        const int error = ::io_uring_submit_and_wait(ring_.get(), sends_ + 1);
+        sends_ = 0;
         if (error < 0 && error != -EINTR) { fail("io_uring_submit_and_wait", error); }
         io_uring_cqe* ended = nullptr;
         while (::io_uring_peek_cqe(ring_.get(), &ended) == 0) {
@@ -99,6 +103,7 @@ private:
     std::vector<toll::ipc::OwnedDescriptor> descriptors_;
     std::vector<Message> incoming_;
     std::vector<Message> outgoing_;
+    unsigned sends_ = 0;  ///< since the last wait
     toll::OneThreadRing ring_;
 };
 

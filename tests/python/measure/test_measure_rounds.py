@@ -558,6 +558,23 @@ def test_a_pilot_that_hangs_takes_its_share_of_the_time_and_is_named(tmp_path: P
     assert made.elapsed_s() < 62
 
 
+def test_who_was_given_up_and_went_well_later_is_not_said_to_hang(tmp_path: Path) -> None:
+    costs = {"hangs": 1e13}
+    made = bench(
+        tmp_path, "a", "hangs", cost_ns=lambda name, n: costs.get(name, noisy(name, n)),
+        budget_s=60.0, time_limit_s=100.0,
+    )  # fmt: skip
+    made.interrupt_after = 14
+    made.run()
+    assert "it hangs" in judged(made.path)["hangs"].record.reason
+    costs.clear()
+    made.interrupt_after = 0
+    made.run()
+    found = judged(made.path)["hangs"]
+    assert (found.status, found.reason) == (Status.OK, "")
+    assert found.launches
+
+
 def test_a_pilot_that_hangs_where_nobody_is_short_of_time_is_a_failure(tmp_path: Path) -> None:
     costs = {"hangs": 1e13}
     made = bench(
