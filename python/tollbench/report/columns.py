@@ -175,8 +175,8 @@ def _memory(rows: Sequence[Row], per: str) -> list[Column[Row]]:
     )  # fmt: skip
     return [
         Column(
-            "calls", "Allocations", scale.unit, "calls of malloc and its family, in a launch of their own; "
-            "in small, the bytes that they asked for",
+            "calls", "Allocations", scale.unit, "calls of malloc and its family, in the first iteration of a "
+            "launch of their own, with what is filled once; in small, the bytes that they asked for",
             lambda row: (row.memory.calls, None, None), scale, head=numbers.rate(scale), below=asked,
             csv=("memory_calls",),
             terminal=Shown("allocations", 4, text=lambda row: numbers.plain(row.memory.calls)),
