@@ -1,10 +1,10 @@
 """A run in Google Benchmark's JSON format, for its compare.py and for what else reads it.
 
-A launch becomes a repetition: its `real_time` is the launch's value in the report, per unit of work: by the
-clock and of the batches that count there, so that a launch without any is none. The
-aggregates carry Google Benchmark's names and definitions. Cases that were not measured become entries with
-`error_occurred`, as Google Benchmark writes a benchmark that was skipped. A workload's details stand where
-its user counters stand.
+A launch becomes a repetition: its `real_time` is the launch's value in the report, in ns per unit of work, by
+the clock and of the batches that count there, so that a launch without any is none. The aggregates carry
+Google Benchmark's names and definitions. Cases that were not measured become entries with `error_occurred`,
+as Google Benchmark writes a benchmark that was skipped. A workload's details stand where its user counters
+stand.
 """
 
 from __future__ import annotations
@@ -77,23 +77,23 @@ def _context(header: RunHeader) -> dict[str, Any]:
 
 def _entries(case: CaseData) -> Iterator[dict[str, Any]]:
     name = _name(case.record)
-    kept = [launch for launch, value in zip(case.launches, case.values, strict=True) if value.counts]
+    counting = case.counting
     common = {
         "family_index": 0,
         "per_family_instance_index": 0,
         "run_name": name,
-        "repetitions": max(len(kept), 1),
+        "repetitions": max(len(counting), 1),
         "threads": 1,
     }
-    why = f"{case.status}: {case.reason}" if not case.measured or not kept else ""
+    why = f"{case.status}: {case.reason}" if not case.measured or not counting else ""
     if case.below_step_ns:
         why = f"one operation is shorter than the clock's step of {numbers.plain(case.below_step_ns)} ns"
     if why:
         error = {"error_occurred": True, "error_message": why}
         yield {"name": name, **common, "run_type": "iteration", **error}
         return
-    cpu_ns = [median_cpu_ns([launch], name) or 0.0 for launch in case.counting]
-    for index, launch in enumerate(case.counting):
+    cpu_ns = [median_cpu_ns([launch], name) or 0.0 for launch in counting]
+    for index, launch in enumerate(counting):
         yield {
             "name": name,
             **common,
@@ -105,7 +105,7 @@ def _entries(case: CaseData) -> Iterator[dict[str, Any]]:
             "time_unit": "ns",
             **{name: value for name, value in told_by(launch).items() if name not in _OWN},
         }
-    if len(kept) > 1:  # Google Benchmark gives no aggregates of one repetition
+    if len(counting) > 1:  # Google Benchmark gives no aggregates of one repetition
         yield from _aggregates(name, common, case.values_ns, np.array(cpu_ns))
 
 

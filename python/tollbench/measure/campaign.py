@@ -195,21 +195,21 @@ class _Run:
         time went into pilots, a run of 65 cases in 25 s, on a busy machine, had not one value.
         """
         self._ranks = {cases[index].id: rank for rank, index in enumerate(self._first(cases))}
-        share_s = until_s if len(cases) > 1 else math.inf
+        pilots_until_s = until_s if len(cases) > 1 else math.inf
         for index in sorted(range(len(cases)), key=lambda index: self._ranks[cases[index].id]):
             state = cases[index]
             if state.work is None:
                 if self._elapsed_s() > until_s and any(case.work is not None for case in cases):
                     state.has_turn = False
                     continue
-                self._pilot(state, index, share_s)
+                self._pilot(state, index, pilots_until_s)
             else:  # resumed: a kill may have come between the pilot and its result, or the next pilot
                 self._file.set_iterations(state.id, state.work.iterations)
                 if state.work.lengthened and not (state.values or state.rehearsed):
-                    self._pilot(state, index, share_s)
+                    self._pilot(state, index, pilots_until_s)
             errand = self._errands.counting(state)
             while errand and state.active and state.counted < COUNTING_PASSES:
-                self._count(state, errand, index, share_s)
+                self._count(state, errand, index, pilots_until_s)
         self._pilot_again(cases, until_s)
 
     def _pilot_again(self, cases: Sequence[CaseState], until_s: float) -> None:
@@ -272,7 +272,7 @@ class _Run:
                 self._end_case(state, launch.status, launch.reason)
             return
 
-    def _pilot_once(self, state: CaseState, position: int, until_s: float = math.inf) -> Launch:
+    def _pilot_once(self, state: CaseState, position: int, until_s: float) -> Launch:
         """What came of it; a pilot that went well counts."""
         talk = noting_unasked_work(piloting(state.case.kind, self._settings.launch_s))
         place = self._place(state, Purpose.PILOT, len(state.fits), position)
@@ -610,7 +610,7 @@ class _Run:
         return LaunchPlace(state.id, purpose, number, position, seed, layout)
 
     def _launch(
-        self, state: CaseState, place: LaunchPlace, errand: Errand, talk: Talk, until_s: float = math.inf
+        self, state: CaseState, place: LaunchPlace, errand: Errand, talk: Talk, until_s: float
     ) -> LaunchOutcome:
         """One launch alone, stored. It may take half of the time until `until_s`."""
         self._may_launch()

@@ -26,9 +26,8 @@ def program_name(program: Program) -> str:
 
 def digests(programs: Sequence[Program]) -> dict[str, str]:
     """Of those that were built."""
-    known: dict[str, bytes] = {}
     return {
-        program_name(program): _digest(program, known)
+        program_name(program): _digest(program)
         for program in programs
         if program.status is Status.OK and program.command
     }
@@ -58,11 +57,10 @@ def begun_with(programs: Sequence[Program], stored: object) -> tuple[Program, ..
     )
 
 
-def _digest(program: Program, known: dict[str, bytes]) -> str:
+def _digest(program: Program) -> str:
     """Of its file, and of what one that needs others beside it is made from; not of what enters a root."""
     found = hashlib.blake2b(program.made_from.encode(), digest_size=8)
-    file = program.command[-1]
-    found.update(known.setdefault(file, _content(Path(file))))
+    found.update(_content(Path(program.command[-1])))
     return found.hexdigest()
 
 

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <utility>
 #include <vector>
 
 namespace toll::socket {
@@ -45,6 +46,21 @@ struct Ends {
         made.push_back({std::move(client), std::move(server)});
     }
     return made;
+}
+
+/// The descriptors of `ends`, for sides that own theirs.
+struct Sides {
+    std::vector<OwnedDescriptor> clients;
+    std::vector<OwnedDescriptor> servers;
+};
+
+[[nodiscard]] inline Sides sides_of(std::vector<Ends> ends) {
+    Sides sides;
+    for (Ends& each : ends) {
+        sides.clients.push_back(std::move(each.client));
+        sides.servers.push_back(std::move(each.server));
+    }
+    return sides;
 }
 
 }  // namespace toll::socket

@@ -1,14 +1,11 @@
-#include "connections.hpp"
-#include "questions.hpp"
+#include "loops.hpp"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 
-#include <functional>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,8 +17,7 @@ using toll::socket::Message;
 class Side {
 public:
     /// `came(connection, message)`. The descriptors are the connections' from now on.
-    Side(std::vector<toll::ipc::OwnedDescriptor> descriptors,
-         std::function<void(unsigned, const Message&)> came)
+    Side(std::vector<toll::ipc::OwnedDescriptor> descriptors, toll::socket::Came came)
         : came_(std::move(came)), base_(made(), &::event_base_free), connections_(descriptors.size()) {
         for (unsigned i = 0; i < connections_.size(); ++i) {
             Connection& connection = connections_[i];
@@ -82,58 +78,13 @@ private:
         static_cast<const Connection*>(argument)->side->stop();
     }
 
-    std::function<void(unsigned, const Message&)> came_;
+    toll::socket::Came came_;
     std::unique_ptr<event_base, decltype(&::event_base_free)> base_;
     std::vector<Connection> connections_;
 };
 
 }  // namespace
 
-/// Each side has a thread and a loop of its own.
-class Libevent {
-public:
-    explicit Libevent(const toll::socket::Inputs& inputs) : questions_(inputs) {
-        std::vector<toll::ipc::OwnedDescriptor> clients;
-        std::vector<toll::ipc::OwnedDescriptor> servers;
-        for (toll::socket::Ends& ends : toll::socket::connections(inputs.connections)) {
-            clients.push_back(std::move(ends.client));
-            servers.push_back(std::move(ends.server));
-        }
-        client_ = std::make_unique<Side>(std::move(clients),
-                                         [this](unsigned i, const Message& answer) { take(i, answer); });
-        server_ = std::jthread([own = std::move(servers)]() mutable { serve(std::move(own)); });
-    }
-    Libevent(const Libevent&) = delete;
-    Libevent& operator=(const Libevent&) = delete;
-    ~Libevent() { client_.reset(); }  // after which the server ends
-
-    std::uint64_t run() {
-        questions_.begin([this](unsigned i, const Message& message) { client_->send(i, message); });
-        if (!questions_.done()) { client_->run(); }
-        if (!questions_.done()) { throw std::runtime_error("the answering side closed a connection"); }
-        return questions_.sum();
-    }
-
-private:
-    void take(unsigned i, const Message& answer) {
-        questions_.answered(i, answer,
-                            [this](unsigned next, const Message& message) { client_->send(next, message); });
-        if (questions_.done()) { client_->stop(); }
-    }
-    static void serve(std::vector<toll::ipc::OwnedDescriptor> descriptors) {
-        Side* self = nullptr;
-        try {
-            Side side(std::move(descriptors), [&self](unsigned i, const Message& request) {
-                self->send(i, toll::socket::answer_to(request));
-            });
-            self = &side;
-            side.run();
-        } catch (const std::runtime_error&) {}  // the other side sees its connections closed
-    }
-
-    toll::socket::Questions questions_;
-    std::unique_ptr<Side> client_;
-    std::jthread server_;
-};
+using Libevent = toll::socket::Loops<Side>;
 
 TOLL_CONTENDER(socket, libevent, Libevent);

@@ -1,17 +1,12 @@
-#include "connections.hpp"
-#include "questions.hpp"
+#include "loops.hpp"
 
 #include <uv.h>
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,8 +22,7 @@ void check(int error, const char* what) {
 class Side {
 public:
     /// `came(connection, message)`. The descriptors are the loop's from now on.
-    Side(std::vector<toll::ipc::OwnedDescriptor> descriptors,
-         std::function<void(unsigned, const Message&)> came)
+    Side(std::vector<toll::ipc::OwnedDescriptor> descriptors, toll::socket::Came came)
         : came_(std::move(came)), connections_(descriptors.size()) {
         check(::uv_loop_init(&loop_), "uv_loop_init");
         try {
@@ -128,7 +122,7 @@ private:
         stop();
     }
 
-    std::function<void(unsigned, const Message&)> came_;
+    toll::socket::Came came_;
     uv_loop_t loop_{};
     std::vector<Connection> connections_;
     std::string failure_;
@@ -136,61 +130,6 @@ private:
 
 }  // namespace
 
-/// Each side has a thread and a loop of its own.
-class Libuv {
-public:
-    explicit Libuv(const toll::socket::Inputs& inputs) : Libuv(inputs, made(inputs)) {}
-    Libuv(const Libuv&) = delete;
-    Libuv& operator=(const Libuv&) = delete;
-
-    std::uint64_t run() {
-        const auto ask = [this](unsigned i, const Message& message) { client_->send(i, message); };
-        questions_.begin(ask);
-        if (!questions_.done()) { client_->run(); }
-        if (!questions_.done()) { throw std::runtime_error("the answering side closed a connection"); }
-        return questions_.sum();
-    }
-
-    ~Libuv() { client_.reset(); }  // after which the server ends
-
-private:
-    struct Both {
-        std::vector<toll::ipc::OwnedDescriptor> clients;
-        std::vector<toll::ipc::OwnedDescriptor> servers;
-    };
-    static Both made(const toll::socket::Inputs& inputs) {
-        Both both;
-        for (toll::socket::Ends& ends : toll::socket::connections(inputs.connections)) {
-            both.clients.push_back(std::move(ends.client));
-            both.servers.push_back(std::move(ends.server));
-        }
-        return both;
-    }
-    Libuv(const toll::socket::Inputs& inputs, Both both)
-        : questions_(inputs),
-          client_(std::make_unique<Side>(std::move(both.clients),
-                                         [this](unsigned i, const Message& answer) { take(i, answer); })),
-          server_([own = std::move(both.servers)]() mutable { serve(std::move(own)); }) {}
-
-    void take(unsigned i, const Message& answer) {
-        questions_.answered(i, answer,
-                            [this](unsigned next, const Message& message) { client_->send(next, message); });
-        if (questions_.done()) { client_->stop(); }
-    }
-    static void serve(std::vector<toll::ipc::OwnedDescriptor> descriptors) {
-        Side* self = nullptr;
-        try {
-            Side side(std::move(descriptors), [&self](unsigned i, const Message& request) {
-                self->send(i, toll::socket::answer_to(request));
-            });
-            self = &side;
-            side.run();
-        } catch (const std::runtime_error&) {}  // the other side sees its connections closed
-    }
-
-    toll::socket::Questions questions_;
-    std::unique_ptr<Side> client_;
-    std::jthread server_;
-};
+using Libuv = toll::socket::Loops<Side>;
 
 TOLL_CONTENDER(socket, libuv, Libuv);

@@ -113,12 +113,7 @@ private:
 class Uring {
 public:
     explicit Uring(const toll::socket::Inputs& inputs) : questions_(inputs) {
-        std::vector<toll::ipc::OwnedDescriptor> clients;
-        std::vector<toll::ipc::OwnedDescriptor> servers;
-        for (toll::socket::Ends& ends : toll::socket::connections(inputs.connections)) {
-            clients.push_back(std::move(ends.client));
-            servers.push_back(std::move(ends.server));
-        }
+        auto [clients, servers] = toll::socket::sides_of(toll::socket::connections(inputs.connections));
         client_ = std::make_unique<Side>(std::move(clients));
         server_ = std::jthread([own = std::move(servers)]() mutable { serve(std::move(own)); });
     }

@@ -541,14 +541,21 @@ def test_a_programs_file_tells_it_apart_and_so_does_what_it_was_made_from(tmp_pa
     assert digests([Program("a/b", "x", "host", (), Status.SKIPPED, "none")]) == {}
 
 
+def beside_one_that_hangs(
+    tmp_path: Path, *contenders: str, budget_s: float = 60.0, time_limit_s: float = 100.0, seed: int = 1
+) -> Bench:
+    def cost_ns(name: str, launch: int) -> float:
+        return 1e13 if name == "hangs" else noisy(name, launch)
+
+    return bench(
+        tmp_path, *contenders, cost_ns=cost_ns, budget_s=budget_s, time_limit_s=time_limit_s, seed=seed
+    )
+
+
 @pytest.mark.parametrize("seed", range(1, 7))  # the one that hangs comes first, in the middle and last
 def test_a_pilot_that_hangs_takes_its_share_of_the_time_and_is_named(tmp_path: Path, seed: int) -> None:
     """One contender that hung took all of the budget, and all rows asked for a larger one."""
-    costs = {"hangs": 1e13}
-    made = bench(
-        tmp_path, "a", "hangs", "b", "c", cost_ns=lambda name, n: costs.get(name, noisy(name, n)),
-        budget_s=60.0, time_limit_s=100.0, seed=seed,
-    )  # fmt: skip
+    made = beside_one_that_hangs(tmp_path, "a", "hangs", "b", "c", seed=seed)
     made.run()
     found = judged(made.path)
     assert found["hangs"].status is Status.PLANNED, "nobody is blamed for the little time"
@@ -559,15 +566,11 @@ def test_a_pilot_that_hangs_takes_its_share_of_the_time_and_is_named(tmp_path: P
 
 
 def test_who_was_given_up_and_went_well_later_is_not_said_to_hang(tmp_path: Path) -> None:
-    costs = {"hangs": 1e13}
-    made = bench(
-        tmp_path, "a", "hangs", cost_ns=lambda name, n: costs.get(name, noisy(name, n)),
-        budget_s=60.0, time_limit_s=100.0,
-    )  # fmt: skip
+    made = beside_one_that_hangs(tmp_path, "a", "hangs")
     made.interrupt_after = 14
     made.run()
     assert "it hangs" in judged(made.path)["hangs"].record.reason
-    costs.clear()
+    made.launcher.cost_ns = noisy
     made.interrupt_after = 0
     made.run()
     found = judged(made.path)["hangs"]
@@ -576,11 +579,7 @@ def test_who_was_given_up_and_went_well_later_is_not_said_to_hang(tmp_path: Path
 
 
 def test_a_pilot_that_hangs_where_nobody_is_short_of_time_is_a_failure(tmp_path: Path) -> None:
-    costs = {"hangs": 1e13}
-    made = bench(
-        tmp_path, "a", "hangs", cost_ns=lambda name, n: costs.get(name, noisy(name, n)),
-        budget_s=300.0, time_limit_s=10.0,
-    )  # fmt: skip
+    made = beside_one_that_hangs(tmp_path, "a", "hangs", budget_s=300.0, time_limit_s=10.0)
     made.run()
     assert judged(made.path)["hangs"].status is Status.TIMED_OUT
 
