@@ -182,12 +182,19 @@ def searched(request: BisectRequest, *, wait: bool) -> tuple[BisectionOutcome, T
     check_outputs(list(request.pages.values()), [request.resume] if request.resume is not None else [])
     here = Path.cwd()
     commits = commit_range(here, request.good, request.bad, first_parent=request.first_parent)
-    if request.every and (merges := merges_in(commits)):
+    merges = merges_in(commits)
+    if merges and request.every:
         raise TollError(
             f"{several(merges, 'merge')} between {request.good} and {request.bad}: in the row of all commits"
             " branches stand one behind the other, and --all would take the step from one to the next for a"
             " change",
             "add --first-parent, and search within the merge that it names without --all",
+        )
+    if merges:
+        say(
+            f"note: {several(merges, 'merge')} between {request.good} and {request.bad}: branches stand one"
+            " behind the other in the row, and what happened on one is not in the next; with --first-parent"
+            " the row has whole merges alone"
         )
     request = _with_commands(request, commits)
     ends = (commits.commits[0].commit, commits.commits[-1].commit)

@@ -8,7 +8,7 @@ to all of them cancels. What a round says of the commit, and which commit is nex
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from tollbench.compare import Comparison, Subject, Verdict, WrittenSide
 from tollbench.errors import TollError
 from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
 from tollbench.history.commit_range import Commit
-from tollbench.history.commit_search import CommitSearch, FoundRun, Refuted, Undecided, bounds
+from tollbench.history.commit_search import CommitSearch, FoundRun, Refuted, TimeSpent, Undecided, bounds
 from tollbench.history.kept_search import LeftOutRecord, LookRecord, SameRecord
 from tollbench.launching.failure import Interrupted, LaunchFailed, lacking_room
 from tollbench.numbers import difference
@@ -301,11 +301,14 @@ class Search(CommitSearch):
         `eliminated`: no look led to it, all others were ruled out. Then it has to be beyond the threshold.
         Raises Undecided where the two cannot be measured, Refuted where they do not differ.
         """
+        made_from = self._made_from(found.first, found.last)
         if (found.first, found.last) == (1, self._commits.last):
             return self._changes[0]
-        before, commit = (self._commits.commits[place] for place in (found.first - 1, found.last))
-        row = self._against_the_one_before(found)
         towards = self._beyond(self._changes[0])
+        if made_from != [found.first - 1]:
+            return self._against_all(found.last, made_from, towards)
+        before, commit = (self._commits.commits[place] for place in (found.first - 1, found.last))
+        row = self._against(found.first - 1, found.last, 1.0)
         if eliminated and self._beyond(row) != towards:
             raise Refuted(
                 f"every other commit executes the code of one on its side, which leaves {commit.short}, but"
@@ -320,9 +323,26 @@ class Search(CommitSearch):
             return self._changes[0]  # too little time was left
         return row
 
-    def _against_the_one_before(self, found: ItemRun) -> Comparison:
-        """Raises Undecided where the two cannot be measured."""
-        before, commit = (self._commits.commits[place] for place in (found.first - 1, found.last))
+    def _against_all(self, place: int, made_from: Sequence[int], towards: int) -> Comparison:
+        """A merge, or the first commit of a branch, against what it was made from: the first of them.
+
+        The one before it in the row is of another branch: a merge differs from it by all that it has not.
+        Raises Undecided where it is not known to differ from each, Refuted where it does not from one.
+        """
+        rows = []
+        for left, parent in zip(range(len(made_from), 0, -1), made_from, strict=True):
+            row = self._against(parent, place, 1.0 / left)
+            direction = 0 if row.low is None or row.high is None else equivalence.direction(*bounds(row))
+            if self._equivalent(row) or direction == -towards:
+                raise self._not_by_merging(place, parent)
+            if direction == 0:
+                raise TimeSpent.of(self._left())
+            rows.append(row)
+        return rows[0]
+
+    def _against(self, earlier: int, place: int, share: float) -> Comparison:
+        """Two commits, in a share of the time. Raises Undecided where they cannot be measured."""
+        before, commit = (self._commits.commits[one] for one in (earlier, place))
         try:  # what an earlier start built is built again
             sides = [self._builds.of(before), self._builds.of(commit)]
         except LaunchFailed as failure:
@@ -333,7 +353,7 @@ class Search(CommitSearch):
             sides,
             f"{before.commit}..{commit.commit}",
             f"{commit.short} against {before.short}",
-            1.0,
+            share,
             names=[self._name],
         )
         row = next((row for row in compared.comparisons if row.benchmark == self._name), None)

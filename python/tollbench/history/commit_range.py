@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 from tollbench.compare.git import git
@@ -13,7 +12,8 @@ from tollbench.errors import TollError
 from tollbench.text import clean, shown
 
 _MOST_ASKED, _MOST_TREES = 2000, 50  # the newest ones
-_FIELDS = "%x00%H %T %ct%x00%an%x00%s%x00"  # a subject may hold a line break of any kind, but no NUL
+# A subject may hold a line break of any kind, but no NUL.
+_FIELDS = "%x00%H %T %ct%x00%P%x00%an%x00%s%x00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class Commit:
     author: str
     subject: str
     name: str = ""  # as the user wrote it, of both ends
-    committed_s: int = 0  # seconds since 1970
+    committed_s: int = 0  # seconds since 1970; 0 where it has no date
+    parents: tuple[str, ...] = ()
 
     @property
     def short(self) -> str:
@@ -52,9 +53,17 @@ class CommitRange:
         return len(self.commits) - 1
 
     def without_repeats(self) -> CommitRange:
-        """Without commits that have the files of the one before them, which cannot have changed anything."""
-        kept = [self.commits[0]]
-        kept += [after for before, after in pairwise(self.commits) if after.tree != before.tree]
+        """Without commits that have the files of the one before them, which cannot have changed anything.
+
+        Parents are those in the row, each by the commit that is kept in its place.
+        """
+        kept: list[Commit] = []
+        stands_for: dict[str, str] = {}
+        for commit in self.commits:
+            if not kept or commit.tree != kept[-1].tree:
+                parents = (stands_for[one] for one in commit.parents if one in stands_for)
+                kept.append(replace(commit, parents=tuple(dict.fromkeys(parents))))
+            stands_for[commit.commit] = kept[-1].commit
         return replace(self, commits=tuple(kept))
 
     def named(self, first: int, last: int) -> str:
@@ -185,12 +194,17 @@ def tagged_commits(repository: Path, pattern: str) -> CommitRange:
 
 
 def _tags_of_commits(repository: Path, pattern: str) -> list[str]:
-    """Oldest first."""
-    fields = "%(refname:strip=2) %(objecttype) %(*objecttype)"
-    told = git(repository, "for-each-ref", "--sort=creatordate", f"--format={fields}", f"refs/tags/{pattern}")
+    """Oldest first. `git tag` matches a pattern with the whole name, for-each-ref folder by folder."""
+    fields = "%(refname:strip=2)%00%(objecttype)%00%(*objecttype)"
+    told = git(
+        repository, "tag", "--list", "--sort=creatordate", "--no-column", f"--format={fields}", "--", pattern
+    )
     names = []
-    for line in told.stdout.splitlines():
-        name, *kinds = line.split()
+    for line in told.stdout.split("\n"):  # a name may hold any line break of Unicode's
+        if not line:
+            continue
+        name, *kinds = line.split("\0")
+        kinds = [kind for kind in kinds if kind]
         if kinds[-1] == "tag":  # of a tag: git follows one of them alone here
             asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"refs/tags/{name}^{{commit}}")
             kinds = ["commit"] * (git(repository, *asked).returncode == 0)
@@ -219,9 +233,11 @@ def _listed(repository: Path, *words: str) -> list[Commit]:
             f"git cannot list the commits in {repository}: {shown(told.stderr.strip(), 300)}",
             "look at the repository: git fsck",
         )
-    pieces = told.stdout.split("\0")  # "commit HASH", hashes, author, subject, and again
+    pieces = told.stdout.split("\0")  # "commit HASH", hashes, parents, author, subject, and again
     found = []
-    for ids, author, subject in zip(pieces[1::4], pieces[2::4], pieces[3::4], strict=True):
+    for ids, parents, author, subject in zip(*(pieces[first::5] for first in range(1, 5)), strict=True):
         commit, tree, committed = ids.split(" ")
-        found.append(Commit(commit, tree, clean(author), clean(subject), committed_s=int(committed)))
+        seconds = int(committed or 0)  # old conversions made commits without a committer's date
+        names = tuple(parents.split())
+        found.append(Commit(commit, tree, clean(author), clean(subject), "", seconds, names))
     return found

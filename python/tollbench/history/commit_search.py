@@ -215,6 +215,33 @@ class CommitSearch:
             )
         return place
 
+    def _made_from(self, first: int, last: int) -> list[int]:
+        """Places of what a commit was made from: of the one before it, where no branches were merged.
+
+        A step of the row from one branch to another one is no commit's. Raises Undecided for several commits
+        among which there is such a step.
+        """
+        parents = [
+            [self._places[one] for one in commit.parents if one in self._places] or [place - 1]
+            for place, commit in enumerate(self._commits.commits[first : last + 1], first)
+        ]
+        if first < last and any(of != [place - 1] for place, of in enumerate(parents, first)):
+            raise Undecided(
+                "commits of several branches, one of which it may be, stand here one behind the other:"
+                " --first-parent searches without them"
+            )
+        return parents[0] if first == last else [first - 1]
+
+    def _not_by_merging(self, place: int, parent: int) -> Refuted:
+        """For a commit that does not differ from one that it was made from."""
+        commit, other = (self._commits.commits[one] for one in (place, parent))
+        good = self._commits.commits[0].revision.label
+        return Refuted(
+            f"the search led to {commit.short}, but it was made from {other.short}, which does not differ"
+            " from it in the same way: branches stand one behind the other in the row; search the one with the"
+            f" change, first: toll bisect {good} {other.short}"
+        )
+
     def stopped(self, end: SearchEnd, reason: str, no_room: str = "") -> BisectionOutcome:
         """What is known where something ended it from outside; --resume goes on."""
         return replace(self._outcome(end, reason=reason), goes_on=True, no_room=no_room)

@@ -19,7 +19,7 @@ from tollbench.compare.counting_sides import counter_for
 from tollbench.compare.verdicts import Lacking
 from tollbench.errors import TollError
 from tollbench.history.bisections import BisectionOutcome, SearchEnd, SearchStep
-from tollbench.history.commit_search import CommitSearch, FoundRun, Undecided
+from tollbench.history.commit_search import CommitSearch, FoundRun, Refuted, Undecided
 from tollbench.history.kept_search import CountRecord, LeftOutRecord, SameRecord
 from tollbench.home import cache_folder
 from tollbench.launching.failure import Interrupted, LaunchFailed, lacking_room
@@ -68,6 +68,9 @@ class CountedSearch(CommitSearch):
                 self._builds.keep_only([self._commits.commits[place] for place in sorted(ends)])
             if self._builds_doubted and any(after - before > 1 for before, after in found):
                 self._check_builds()
+            self._check_parents(left, found)
+        except Refuted as told:
+            return self._ended(SearchEnd.UNDECIDED, [], [], str(told))
         except Undecided as told:
             return self._ended(SearchEnd.UNDECIDED, found, left, str(told))
         except Interrupted as ended:
@@ -79,6 +82,26 @@ class CountedSearch(CommitSearch):
         if not large:
             return self._ended(SearchEnd.UNDECIDED, [], [], self._told_of_many(found))
         return self._ended(SearchEnd.FOUND, large, [], "")
+
+    def _check_parents(self, left: list[Stretch], found: list[Stretch]) -> None:
+        """That a commit differs from all that it was made from: a merge differs from the one before it in the
+        row by all that its branch has not.
+
+        Raises Undecided, with the stretch among those left, Interrupted.
+        """
+        for before, after in self._large(found):
+            found.remove((before, after))
+            left.append((before, after))
+            towards = self._beyond(self._change(before, after))
+            for parent in self._made_from(before + 1, after):
+                if parent not in self._counts and parent not in self._unmeasurable:
+                    self._look(parent)
+                if parent in self._unmeasurable:
+                    commit, other = (self._commits.commits[place].short for place in (after, parent))
+                    raise Undecided(f"{commit} was made from {other}, which cannot be counted")
+                if self._beyond(self._change(parent, after)) != towards:
+                    raise self._not_by_merging(after, parent)
+            found.append(left.pop())
 
     def _large(self, stretches: Sequence[Stretch]) -> list[Stretch]:
         """Those whose change is beyond the threshold."""

@@ -75,6 +75,23 @@ def history(folder: Path, changes: Mapping[int, Mapping[str, Any]], count: int =
     return project
 
 
+def merged_later(project: Project) -> tuple[str, str]:
+    """main becomes slow; a branch from before that has six commits of its own, and is merged behind it.
+
+    In the row the branch's quick commits stand behind main's slow ones, and the merge behind them. Returns
+    the slow commit and the last one of main that was merged.
+    """
+    project.git("checkout", "-q", "-b", "topic")
+    for number in range(6):
+        (project.folder / f"topic{number}").write_text("")
+        project.git("add", ".")
+        project.git("commit", "-q", "-m", f"topic {number}")
+    project.git("checkout", "-q", "main")
+    own = [project.commit(f"main {number}", sum=10_500) for number in range(3)]
+    project.git("merge", "-q", "--no-ff", "-m", "merge topic", "topic")
+    return own[0], own[-1]
+
+
 def toll_in_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toll:
     """Runs `toll bisect` in the folder `project`, without the machine's lock."""
     monkeypatch.setattr(machine_use, "LOCK_FILES", ())

@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bisected import BUILD, GOOD_BUILD, WORDS, Project, Toll, answer, history, toll_in_project
+from bisected import (
+    BUILD,
+    GOOD_BUILD,
+    WORDS,
+    Project,
+    Toll,
+    answer,
+    history,
+    merged_later,
+    toll_in_project,
+)
 
 from tollbench.cli.sandboxing import sandbox_for
 from tollbench.cli.searching import exit_code
@@ -190,10 +200,10 @@ def test_of_several_changes_the_largest_is_searched_and_the_others_are_named(
     assert (found["commit"], found["benchmark"]) == (project.commits[8], "sum")
 
 
-def merged(project: Project) -> tuple[str, str]:
+def merged(project: Project, slow: int = 10_500) -> tuple[str, str]:
     """A slow commit on a branch of 6, merged into main; the commit, and the merge."""
     project.git("checkout", "-q", "-b", "side")
-    own = [project.commit(f"side {number}", sum=10_500 if number >= 3 else 10_000) for number in range(6)]
+    own = [project.commit(f"side {number}", sum=slow if number >= 3 else 10_000) for number in range(6)]
     project.git("checkout", "-q", "main")
     for number in range(3):
         (project.folder / f"main{number}").write_text("")
@@ -220,6 +230,44 @@ def test_merges(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         if parent in places
     )
     assert slow in places
+
+
+def test_a_merge_is_not_blamed_for_what_was_on_one_of_its_sides(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one before it in the row is of the other branch; against that one alone it was found, by 5 %."""
+    project = history(tmp_path / "project", {}, count=4)
+    slow, side = merged_later(project)
+    project.commit("after", sum=10_500)
+    row = commit_range(project.folder, project.commits[0], "HEAD", first_parent=False)
+    place = row.last - 1
+    assert row.commits[place].subject == "merge topic"
+    assert row.commits[place - 1].subject.startswith("topic"), "else nothing is tried here"
+    with monkeypatch.context() as led:  # where most such searches end
+        led.setattr(Search, "_search", lambda *_: ItemRun(place, place, 0.97))
+        code = toll(project.commits[0], "HEAD", *WORDS, "--seed", "5")
+    assert code == 3
+    told = capsys.readouterr()
+    assert "note: 1 merge between" in told.err
+    assert f"it was made from {side[:10]}, which does not differ from it in the same way" in told.out
+    assert f"toll bisect {project.commits[0]} {side[:10]}" in told.out
+    assert toll(project.commits[0], side, *WORDS, "--seed", "5", "--json") == 0
+    assert [found["commit"] for found in answer(capsys)] == [slow]
+
+
+def test_a_merge_that_is_slow_itself_is_found(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "project", {}, count=4)
+    merged(project, slow=10_000)
+    (project.folder / "levels").write_text("sum 10500\n")
+    project.git("commit", "-q", "-a", "--amend", "--no-edit")
+    merge = project.git("rev-parse", "HEAD")
+    for number in range(3):
+        project.commit(f"after {number}", sum=10_500)
+    assert toll(project.commits[0], "HEAD", *WORDS, "--seed", "5", "--json") == 0
+    (found,) = answer(capsys)
+    assert (found["commit"], found["between"]) == (merge, "commits")
 
 
 def test_a_branch_that_does_not_come_from_good_is_not_in_the_row(tmp_path: Path) -> None:
@@ -611,7 +659,7 @@ def test_what_elimination_leaves_has_to_be_measured(
     def open_yet(search: Search, *_: object) -> Comparison:
         return search._changes[0].model_copy(update={"low": 0.97, "high": 1.04, "reason": "not told apart"})
 
-    monkeypatch.setattr(Search, "_against_the_one_before", open_yet)
+    monkeypatch.setattr(Search, "_against", open_yet)
     assert toll(project.commits[0], "main", *WORDS) == 3
     told = capsys.readouterr().out
     assert told.startswith("Undecided: every other commit executes the code of one on its side, which leaves")

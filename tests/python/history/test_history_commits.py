@@ -103,6 +103,24 @@ def test_a_tag_of_a_file_is_no_commit(merged: Graph) -> None:
         tagged_commits(merged.folder, "key*")
 
 
+def test_a_pattern_matches_the_whole_name_of_a_tag_as_git_tag_does(merged: Graph) -> None:
+    merged.git("tag", "release/1.0", merged.hashes["c"])
+    merged.git("tag", "release/1.1", merged.hashes["d"])
+    merged.git("tag", "odd\u2028name\u00a0of-it", merged.hashes["s"])
+    assert len(tagged_commits(merged.folder, "*").commits) == 7
+    assert subjects(tagged_commits(merged.folder, "rel*")) == ["c", "d"]
+    assert set(subjects(tagged_commits(merged.folder, "[or]*"))) == {"s", "c", "d"}
+
+
+def test_a_commit_without_a_date_is_one(merged: Graph) -> None:
+    """Old conversions from other systems made some: git tells no date of them at all."""
+    tree = merged.git("rev-parse", "d^{tree}")
+    content = f"tree {tree}\nparent {merged.hashes['d']}\nauthor n <n@n>\ncommitter n <n@n>\n\nodd\n"
+    odd = merged.git("hash-object", "-t", "commit", "-w", "--literally", "--stdin", content=content)
+    merged.git("update-ref", "refs/heads/main", odd)
+    assert latest_commits(merged.folder, 2, first_parent=True).commits[1].committed_s == 0
+
+
 def test_tags_of_a_shallow_clone_are_refused(merged: Graph, tmp_path: Path) -> None:
     shallow = tmp_path / "shallow"
     words = ("clone", "-q", "--depth", "1", "--no-single-branch", merged.folder.as_uri(), str(shallow))

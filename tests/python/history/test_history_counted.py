@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bisected import Project, Toll, answer, toll_in_project
+from bisected import WORDS as READ_WORDS
+from bisected import Project, Toll, answer, history, merged_later, toll_in_project
 
 from tollbench import cli
 from tollbench.compare.counters import INSTRUCTIONS, Amount
@@ -299,3 +300,30 @@ def test_a_page_has_the_path_and_why_works_as_it_is_told(
     page.write_text("somebody else's")
     assert toll(project.commits[0], "main", *COUNTED, "--html", str(page)) == 2
     assert "it is there already, and toll did not make it as the page of a search" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("slow_merge", [False, True])
+def test_a_merge_is_counted_against_all_that_it_was_made_from(
+    toll: Toll,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    slow_merge: bool,
+) -> None:
+    """In the row: GOOD and four, three of main's, six of the branch, the merge at 14, and five more."""
+    project = history(tmp_path / "project", {}, count=4)
+    _, side = merged_later(project)
+    merge = project.git("rev-parse", "HEAD")
+    for number in range(5):  # else the first half ends on main
+        project.commit(f"after {number}", sum=10_500)
+    of_main = 1000 if slow_merge else 1050
+    counted_as(monkeypatch, {0: 1000, 5: of_main, 8: 1000, 14: 1050})
+    words = (project.commits[0], "HEAD", *READ_WORDS, "--count", "instructions", "--json")
+    if slow_merge:
+        assert toll(*words) == 0
+        assert [one["commit"] for one in answer(capsys)] == [merge]
+    else:
+        assert toll(*words) == 3
+        told = capsys.readouterr()
+        assert json.loads(told.out) == {"found": []}
+        assert f"made from {side[:10]}, which does not differ" in told.err
