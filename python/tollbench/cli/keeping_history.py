@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
 BY_FILE = "@FILE"
 _USUAL_LAST = 50
+_LIMIT_IN_COMMITS = 4.0  # the longest launch, in what a commit may have: one that is slower is no hanging one
+_SHORTEST_LIMIT_S = 20.0  # however little a commit may have: a busy machine takes its time
 _RENDERERS = {
     "html": history_html.render,
     "markdown": history_markdown.render,
@@ -103,7 +105,8 @@ class HistoryRequest:
             seed=secrets.randbelow(2**31) if self.seed is None else self.seed,
             kind=self.kind,
             measuring=MeasuringOptions(
-                max(self.budget_s, 0.001),
+                # One that hangs is ended by then, or it would have all of the night, and each night.
+                max(0.001, min(self.budget_s, max(_LIMIT_IN_COMMITS * self.commit_s, _SHORTEST_LIMIT_S))),
                 interrupt,
                 self.pattern,
                 self.any_exit_code,
@@ -335,7 +338,7 @@ def _measured(
         reference = _reference(request, row, folder, recipe)
 
         def built(commit: Commit) -> tuple[WrittenSide, str]:
-            own = _recipe_of(commit, request, row, recipe)
+            own = _recipe_of(commit, request, row, folder, recipe)
             kept = folder.kept_reference(commit, own)
             if kept is None:
                 say(f"building the reference {commit.short}")
@@ -357,7 +360,10 @@ def _measured(
 
             commands = request.commands
             if commands and reference.commit not in commands:
-                commands = {**commands, reference.commit: _recipe_of(reference, request, row, recipe).build}
+                commands = {
+                    **commands,
+                    reference.commit: _recipe_of(reference, request, row, folder, recipe).build,
+                }
             groups = _Groups(row.repository, recipe, scratch, interrupt, commands)
             work = CommitSession(
                 written,
@@ -369,7 +375,8 @@ def _measured(
                 note=lambda sentence: say(f"note: {sentence}"),
                 check_builds=lambda: groups.check(reference),
                 other_reference=lambda name: (
-                    folder.kept_reference(_gone(name), recipe) or built(one_commit(row.repository, name))
+                    folder.kept_reference(_gone(name), _kept_recipe(_gone(name), request, folder, recipe))
+                    or built(one_commit(row.repository, name))
                 ),
                 meanwhile=meanwhile,
                 commands=request.commands,
@@ -474,15 +481,32 @@ class _Groups:
 
 
 def _recipe_of(
-    commit: Commit, request: HistoryRequest, row: CommitRange, recipe: RevisionBuild
+    commit: Commit,
+    request: HistoryRequest,
+    row: CommitRange,
+    folder: HistoryFolder,
+    recipe: RevisionBuild,
 ) -> RevisionBuild:
     """How a reference is built, which may be no commit of the row. Raises TollError."""
     if not request.commands:
         return recipe
+    if not commit.tree:
+        return _kept_recipe(commit, request, folder, recipe)
     commands = request.commands
     if commit.commit not in commands:
         commands = build_commands(Path(request.build[1:]), row, [commit])
     return replace(recipe, build=commands[commit.commit])
+
+
+def _kept_recipe(
+    commit: Commit, request: HistoryRequest, folder: HistoryFolder, recipe: RevisionBuild
+) -> RevisionBuild:
+    """How one that git has lost was built: of --build @FILE by that command which is noted there."""
+    if not request.commands:
+        return recipe
+    commands = [*dict.fromkeys(request.commands.values())]
+    built = (replace(recipe, build=command) for command in commands)
+    return next((one for one in built if folder.kept_reference(commit, one) is not None), recipe)
 
 
 def _gone(commit: str) -> Commit:
@@ -496,14 +520,14 @@ def _reference(
     """As asked; else that of the last session, built or in the repository; else the newest commit."""
     if request.reference:
         return one_commit(row.repository, request.reference)
-    sessions = folder.sessions()
+    sessions = [session for session in folder.sessions() if session.commits]
     if sessions:
         before = sessions[-1].header.reference
         try:
             return one_commit(row.repository, before)
         except TollError:
             gone = _gone(before)
-            if folder.kept_reference(gone, recipe) is not None:
+            if folder.kept_reference(gone, _kept_recipe(gone, request, folder, recipe)) is not None:
                 return gone
             say(
                 f"note: the reference {before[:10]} is no longer in the repository;"

@@ -328,6 +328,9 @@ def why_commands(request: BisectRequest, commits: CommitRange, outcome: Bisectio
     for found, suspects in zip(outcome.printed.found, outcome.suspects, strict=True):
         before = commits.commits[places[suspects[0].commit] - 1]
         build = request.commands.get(suspects[-1].commit, request.build)
+        if request.commands and request.commands.get(before.commit) != build:
+            told.append("")  # one command cannot build both
+            continue
         words = ["toll", "why", "--build", build, "--program", request.program]
         if request.kind != AUTO:
             words += ["--kind", request.kind]

@@ -39,6 +39,7 @@ _NOBODY = (
     " code lies, or the machine made the difference"
 )
 _CUT = "an earlier start has searched its halves instead"
+_SHORTEST_LIMIT_S = 5.0  # of a launch, beside whatever else the machine has to do
 _CHANCES = 2  # of a commit to be measured: whatever fails once may have been the machine
 MOST_BUILDS = 48  # besides GOOD and BAD: more commits than one goes back to are not needed near the answer
 BUILDS_WHERE_SHORT = 6  # where the disk has no room for more
@@ -68,6 +69,7 @@ class Search(CommitSearch):
         changes, unknown = self._compare_ends(ends, self._keep_ends, look_at_code)
         self._changes = self._searched_first(changes)
         self._keep_looking()
+        self._limit_launches()
         if not self._changes:
             end = SearchEnd.UNDECIDED if unknown else SearchEnd.NO_CHANGE
             return self._outcome(end, reason=unknown or self._no_change())
@@ -88,6 +90,15 @@ class Search(CommitSearch):
             known = self._undecided(bisection, full or "interrupted", SearchEnd.INTERRUPTED)
             return replace(known, no_room=full)
 
+    def _limit_launches(self) -> None:
+        """No launch of a commit may take longer than all those of GOOD and BAD together did.
+
+        One that hangs had the whole budget otherwise, and the search ended with it.
+        """
+        measuring = self._settings.measuring
+        limit_s = min(measuring.limit_s, max(self._measured_s, _SHORTEST_LIMIT_S))
+        self._settings = replace(self._settings, measuring=replace(measuring, limit_s=limit_s))
+
     # What an earlier start saw.
 
     def _see_again(self, bisection: Bisection) -> None:
@@ -96,7 +107,8 @@ class Search(CommitSearch):
             self._take_in(bisection)
         except ValueError as error:
             raise TollError(f"the file is damaged: {error}", "begin anew, without --resume") from None
-        self._clock.forward(max(0.0, self._before.seconds - self._seconds()))
+        ahead_s = self._before.seconds - self._seconds() - self._before.seconds_of_rounds
+        self._clock.forward(max(0.0, ahead_s))
 
     def _take_in(self, bisection: Bisection) -> None:
         """Raises ValueError for looks that no search makes, TollError for commits of another row."""

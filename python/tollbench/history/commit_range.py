@@ -83,7 +83,7 @@ def commit_range(repository: Path, good: str, bad: str, *, first_parent: bool) -
     from GOOD.
     """
     first, last = revisions(repository, (good, bad))
-    if _is_shallow(repository):
+    if _misses_some(repository, first, last):
         raise TollError(
             f"{repository} is in a shallow clone: commits between {good} and {bad} may be missing",
             "bring them: git fetch --unshallow",
@@ -145,7 +145,8 @@ def latest_commits(repository: Path, count: int, tip: str = "HEAD", *, first_par
     if len(commits) < count and _is_shallow(repository):
         raise TollError(
             f"{repository} is in a shallow clone, which has {len(commits)} of the last {count} commits",
-            f"bring them: git fetch --deepen={count}, or ask for fewer: --last {len(commits)}",
+            f"bring them: git fetch --deepen={count}"
+            + (f", or ask for fewer: --last {len(commits)}" if len(commits) > 1 else ""),
         )
     return CommitRange(repository, tuple(commits), first_parent)
 
@@ -214,6 +215,19 @@ def _tags_of_commits(repository: Path, pattern: str) -> list[str]:
 
 def _is_shallow(repository: Path) -> bool:
     return git(repository, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
+
+
+def _misses_some(repository: Path, first: Revision, last: Revision) -> bool:
+    """Whether what leads from the one to the other reaches the end of a shallow clone."""
+    if not _is_shallow(repository):
+        return False
+    told = git(repository, "rev-parse", "--git-path", "shallow").stdout.rstrip("\n")
+    try:
+        ends = set((repository / told).read_text(encoding="ascii").split())
+    except (OSError, ValueError):
+        return True
+    between = git(repository, "rev-list", f"{first.commit}..{last.commit}")
+    return between.returncode != 0 or not ends.isdisjoint(between.stdout.split())
 
 
 def _named(item: Commit, name: str) -> Commit:

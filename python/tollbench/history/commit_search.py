@@ -238,8 +238,8 @@ class CommitSearch:
         good = self._commits.commits[0].revision.label
         return Refuted(
             f"the search led to {commit.short}, but it was made from {other.short}, which does not differ"
-            " from it in the same way: branches stand one behind the other in the row; search the one with the"
-            f" change, first: toll bisect {good} {other.short}"
+            " from it in the same way: branches stand one behind the other in the row; search that with the"
+            f" change: toll bisect {good} {other.short}"
         )
 
     def stopped(self, end: SearchEnd, reason: str, no_room: str = "") -> BisectionOutcome:

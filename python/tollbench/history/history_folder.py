@@ -2,6 +2,7 @@
 
     FOLDER/measured-DATE.jsonl    a line a commit; only ever made anew and added to
     FOLDER/reference-COMMIT/      the checkout that commits are measured against, and `reference.json`
+    FOLDER/reference-COMMIT-.../  the same commit as another command built it
     FOLDER/lock                   held by whoever measures
 
 A session's file is never opened again for writing, so that nothing in it can be lost by a later one; a kill
@@ -51,6 +52,7 @@ _Instant = Annotated[
 # ratio's logarithm, ns an operation of the reference and of the commit.
 MeasuredPoint = tuple[_Ratio, _Ratio | None, _Ratio | None, Annotated[int, Field(ge=1)], _Size, _Time, _Time]
 _MOST_BYTES = 1 << 31  # of a session's file
+NOTE = "reference.json"
 _UNTRUSTED = ConfigDict(frozen=True, extra="ignore")
 
 
@@ -141,6 +143,11 @@ class HistoryFolder:
                     f"another toll history measures into {self.path}",
                     "wait for its end, or name another folder: --into FOLDER",
                 ) from None
+            except OSError as error:  # ENOLCK and the like, of network file systems
+                raise TollError(
+                    f"the folder {self.path} cannot be held against others: {error.strerror}",
+                    "name one on a file system with locks: --into FOLDER",
+                ) from None
             yield
         finally:
             os.close(lock)
@@ -158,18 +165,14 @@ class HistoryFolder:
 
         Raises TollError for one that is a link, or that another user has made: it is not launched.
         """
-        checkout = self._checkout(commit)
-        self._check_own(self._of(commit), checkout, _file_of(checkout, recipe.program))
-        note = self._of(commit) / "reference.json"
-        try:
-            known = _KeptReference.model_validate_json(_content(note))
-        except (TollError, ValidationError):
-            return None
-        if (known.commit, known.build, known.program) != (commit.commit, recipe.build, recipe.program):
+        folder, checkout = self._of(commit, recipe), self._checkout(commit, recipe)
+        self._check_own(folder, checkout, _file_of(checkout, recipe.program))
+        known = _noted(folder)
+        if known is None or not known.is_of(commit, recipe):
             return None
         if _digest(checkout, recipe.program) != known.digest:
             return None
-        show_inside(self._of(commit))
+        show_inside(folder)
         return self._side(commit, recipe), known.digest
 
     def build_reference(
@@ -177,16 +180,16 @@ class HistoryFolder:
     ) -> tuple[WrittenSide, str]:
         """Builds it into the folder, where it stays. Raises TollError where it does not build."""
         try:
-            folder = self._of(commit)
+            folder = self._of(commit, recipe)
             self._check_own(folder)
             delete_tree(folder)
             folder.mkdir()
             built(repository, [commit.revision], recipe, folder, interrupt=interrupt)
-            digest = _digest(self._checkout(commit), recipe.program)
+            digest = _digest(self._checkout(commit, recipe), recipe.program)
             known = _KeptReference(
                 commit=commit.commit, build=recipe.build, program=recipe.program, digest=digest
             )
-            write_own(self._of(commit) / "reference.json", known.model_dump_json())
+            write_own(folder / NOTE, known.model_dump_json())
         except LaunchFailed as failure:
             raise TollError(
                 failure.reason,
@@ -220,14 +223,21 @@ class HistoryFolder:
                     told = shown(str(place))
                     raise TollError(f"{told} was made by another user, and is not launched", other)
 
-    def _of(self, commit: Commit) -> Path:
-        return self.path / f"reference-{commit.commit[:10]}"
+    def _of(self, commit: Commit, recipe: RevisionBuild) -> Path:
+        """Beside one that another command built: that one cannot be made again where it is lost, and all that
+        was measured beside it is of no use then."""
+        usual = self.path / f"reference-{commit.commit[:10]}"
+        known = _noted(usual)
+        if known is None or known.is_of(commit, recipe):
+            return usual
+        mark = hashlib.blake2b(f"{commit.commit}\0{recipe.build}\0{recipe.program}".encode(), digest_size=5)
+        return usual.with_name(f"{usual.name}-{mark.hexdigest()}")
 
-    def _checkout(self, commit: Commit) -> Path:
-        return self._of(commit) / f"0-{commit.commit[:10]}"
+    def _checkout(self, commit: Commit, recipe: RevisionBuild) -> Path:
+        return self._of(commit, recipe) / f"0-{commit.commit[:10]}"
 
     def _side(self, commit: Commit, recipe: RevisionBuild) -> WrittenSide:
-        checkout = self._checkout(commit)
+        checkout = self._checkout(commit, recipe)
         return WrittenSide(recipe.program, f"reference {commit.short}", checkout, recipe.folder or checkout)
 
 
@@ -238,6 +248,19 @@ class _KeptReference(BaseModel):
     build: str
     program: str
     digest: str
+
+    def is_of(self, commit: Commit, recipe: RevisionBuild) -> bool:
+        """Whether it is this commit, by this command."""
+        mine = (self.commit, self.build, self.program)
+        return mine == (commit.commit, recipe.build, recipe.program)
+
+
+def _noted(folder: Path) -> _KeptReference | None:
+    """What was built there; None where that is not known."""
+    try:
+        return _KeptReference.model_validate_json(_content(folder / NOTE))
+    except (TollError, ValidationError):
+        return None
 
 
 def _digest(checkout: Path, program: str) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
 
 from tollbench.history.choosing_commits import MOST_VISITS
+from tollbench.history.commit_range import Commit
 from tollbench.history.history_folder import (
     HistorySession,
     MeasuredCommit,
@@ -70,9 +71,12 @@ class HistoryPart:
 
     def reason_of(self, tree: str) -> str:
         """Why a commit could not be measured, as last seen; "" where it was measured once."""
-        if tree in self.sessions or tree not in self.unbuilt:
+        if tree not in self.sessions:
+            return list(self.unbuilt.get(tree, {"": ""}).values())[-1]
+        if any(tree in visits for besides in self.points.values() for visits in besides.values()):
             return ""
-        return list(self.unbuilt[tree].values())[-1]
+        reasons = [list(told.values())[-1] for (failed, _), told in self.failed.items() if failed == tree]
+        return reasons[0] if reasons else ""
 
     def failure_of(self, tree: str, name: str) -> str:
         """The same of one benchmark."""
@@ -118,7 +122,7 @@ class HistoryPart:
         newest: set[str] = set()
         for commit in session.commits:
             if self.commands.setdefault(commit.tree, commit.build) != commit.build:
-                self._forget(commit.tree)
+                self.forget(commit.tree)
                 self.commands[commit.tree] = commit.build
             if commit.unbuilt:
                 self.unbuilt.setdefault(commit.tree, {})[began] = commit.unbuilt
@@ -137,7 +141,7 @@ class HistoryPart:
                     self.beside[name] = (commit.beside, commit.beside_digest)
                 self._add(commit, name, off.get((name, commit.commit), 0.0), began)
 
-    def _forget(self, tree: str) -> None:
+    def forget(self, tree: str) -> None:
         """What was measured of another build of the same files."""
         self.sessions.pop(tree, None)
         self.unbuilt.pop(tree, None)
@@ -177,6 +181,22 @@ class HistoryParts:
         """The part that goes on; None before the first session."""
         return self.parts[self.latest] if self.parts else None
 
+    def forget_builds_of_others(self, commits: Sequence[Commit], commands: Mapping[str, str]) -> int:
+        """Leaves out what another command of `--build @FILE` built than `commands` say now, by commit.
+
+        Values of two commands in one line are a change that no commit made. Returns of how many commits.
+        """
+        wanted: dict[str, set[str]] = {}
+        for commit in commits:
+            wanted.setdefault(commit.tree, set()).add(commands.get(commit.commit, ""))
+        forgotten = set()
+        for part in self.parts:
+            for tree, asked in wanted.items():
+                if part.commands.get(tree) and part.commands[tree] not in asked:
+                    part.forget(tree)
+                    forgotten.add(tree)
+        return len(forgotten)
+
     def names(self) -> list[str]:
         """Benchmarks with values."""
         return list(dict.fromkeys(name for part in self.parts for name in part.points))
@@ -187,6 +207,8 @@ def parts_of(sessions: Sequence[HistorySession]) -> HistoryParts:
     found = HistoryParts()
     used = found.used
     for session in sessions:
+        if not session.commits:  # it was ended before it had measured any: what it was about to is none
+            continue
         fitting = next(
             (number for number in reversed(used) if not _difference(found.parts[number], session)), None
         )

@@ -117,6 +117,11 @@ class KeptSearch:
     cut: CutRecord | None = None
 
     @property
+    def seconds_of_rounds(self) -> float:
+        """Of those that are not measured again yet, and take their time when they are."""
+        return sum(sum(one.seconds.values()) for rounds in self.rounds.values() for one in rounds)
+
+    @property
     def all_launches(self) -> int:
         """Those of its parts as well."""
         return self.launches + sum(part.launches for part in self.parts.values())

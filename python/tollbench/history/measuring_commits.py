@@ -163,12 +163,20 @@ class CommitSession:
         self._end_if_interrupted(commits, found, logs)
         if failed:
             if len(commits) == 1 and self.left_s > 0.0:  # else it may be the time that ended it
-                if failed.startswith(self.reference.label):
-                    raise TollError(failed, "the reference has to run: name another one with --reference")
+                if self._is_of_the_reference(failed):
+                    raise TollError(
+                        failed,
+                        "the reference has to run: name another one with --reference; where its launches take"
+                        " long, give a commit more time: --commit-budget",
+                    )
                 self._store(commits[0], {"unbuilt": failed.replace(commits[0].commit, commits[0].short)})
             return None
         assert found is not None
         return self._keep_group(commits, found, logs)
+
+    def _is_of_the_reference(self, reason: str) -> bool:
+        """Of the session's or another one, which are no commit's fault."""
+        return reason.startswith(("reference ", _AGAIN))
 
     def _measure_new(self, commits: Sequence[Commit], sides: Mapping[str, WrittenSide], new: _New) -> None:
         """Benchmarks that the reference does not have, beside the first commit that was seen to have them."""
@@ -279,7 +287,11 @@ class CommitSession:
                 name: point for name, row in own.items() if (point := _point(row, logs, number)) is not None
             }
             shared = {name: point[4] * math.sqrt(logs.shared(name)) for name, point in points.items()}
-            failed = {name: row.reason for name, row in own.items() if row.verdict is Verdict.FAILED}
+            failed = {
+                name: row.reason
+                for name, row in own.items()
+                if row.verdict is Verdict.FAILED and not self._is_of_the_reference(row.reason)
+            }
             if self.left_s <= 0.0:
                 failed = {}  # it may be the time that ended it
             told = {"group": self._group, "points": points, "shared": shared, "failed": failed}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -64,6 +64,13 @@ def read_history(
     builds it now: what another one built has to be measured anew.
     """
     known = parts_of(sessions)
+    anew = known.forget_builds_of_others(row.commits, commands) if commands else 0
+    if anew:
+        notes = (
+            *notes,
+            f"{several(anew, 'commit')} had another command of the file before, and"
+            f" {'is' if anew == 1 else 'are'} measured anew",
+        )
     now = known.now
     places = _places(row.commits)
     names = known.names()
@@ -72,6 +79,7 @@ def read_history(
     changes: list[HistoryChange] = []
     doubted: set[int] = set()
     suspected: list[CommitRun] = []
+    changed: list[CommitRun] = []
     measured = set(matching(names, pattern))
     for name in names:
         line, own, again = _line(name, known, asked)
@@ -81,9 +89,10 @@ def read_history(
             if name in measured:
                 doubted |= again.doubted
                 suspected += again.suspected
+                changed += again.changed
     reasons = [now.reason_of(commit.tree) if now is not None else "" for commit in row.commits]
     told = Histories(
-        reference=now.header.reference if now is not None else "",
+        reference=(now or sessions[-1]).header.reference if sessions else "",
         first_session=f"{sessions[0].header.started_utc} {sessions[0].header.reference}" if sessions else "",
         threshold=threshold,
         level=level,
@@ -105,16 +114,20 @@ def read_history(
     return ReadHistory(
         told,
         visits,
-        tuple(
-            CommitRun(one.first, one.last)
-            for one in told.changes
-            if one.part == known.latest and one.benchmark in measured
-        ),
+        tuple(changed),
         tuple(suspected),
-        frozenset(doubted),
+        frozenset(doubted | _failed_at(now, row, measured)),
         frozenset(place for place, reason in enumerate(reasons) if reason),
         {name: other for name, (other, _) in now.beside.items() if other} if now is not None else {},
     )
+
+
+def _failed_at(now: HistoryPart | None, row: CommitRange, measured: Set[str]) -> set[int]:
+    """Places of commits that have no value of some benchmark because it failed there."""
+    if now is None:
+        return set()
+    failed = {tree for tree, name in now.failed if name in measured and now.failure_of(tree, name)}
+    return {place for place, commit in enumerate(row.commits) if commit.tree in failed}
 
 
 def _places(commits: Sequence[Commit]) -> dict[str, list[int]]:
@@ -232,6 +245,7 @@ class _LookAgain(NamedTuple):
 
     doubted: set[int]
     suspected: list[CommitRun]
+    changed: Sequence[CommitRun] = ()
 
 
 def _look_again(places: Sequence[int], steps: LevelSteps) -> _LookAgain:
@@ -290,7 +304,8 @@ def _line(
         since=since,
         until=until,
     )
-    return line, _apart(changes), again
+    runs = [CommitRun(one.first, one.last) for one in changes if one.part == known.latest]
+    return line, _apart(changes, known.used), again._replace(changed=runs)
 
 
 def _changes(
@@ -342,10 +357,18 @@ def _known_since(part: HistoryPart, row: CommitRange, places: Sequence[int], beg
     return max(reached(before), reached(behind))
 
 
-def _apart(changes: Sequence[HistoryChange]) -> list[HistoryChange]:
-    """Of one change that several parts of the history show, the most certain one."""
+def _apart(changes: Sequence[HistoryChange], used: Sequence[int]) -> list[HistoryChange]:
+    """Of one change that several parts of the history show, the most certain one.
+
+    Most are as certain as one can be here: of these the one of the part that was measured last, `used` has
+    them in that order, and of one part the one with the fewest commits.
+    """
     kept: list[HistoryChange] = []
-    for change in sorted(changes, key=lambda change: -change.certainty):
+
+    def rank(change: HistoryChange) -> tuple[float, int, int]:
+        return -change.certainty, -used.index(change.part), change.last - change.first
+
+    for change in sorted(changes, key=rank):
         same = (
             other
             for other in kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from tollbench.cli.searching import exit_code
 from tollbench.compare import Comparison, Comparisons, MeasuringOptions, Subject, WrittenSide, compare
 from tollbench.compare.revisions import RevisionBuild
 from tollbench.errors import TollError
-from tollbench.history import commit_search, same_code
+from tollbench.history import bisecting, commit_search, same_code
 from tollbench.history.bisecting import Search, _EndFailed
 from tollbench.history.bisections import Between, SearchEnd
 from tollbench.history.commit_range import Commit, commit_range
@@ -320,13 +321,31 @@ def test_bad_input_is_a_sentence(
     assert out.out == ""
 
 
-def test_a_shallow_clone_is_refused(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    project = history(tmp_path / "whole", {}, count=5)
+def test_a_shallow_clone_that_has_all_of_the_row_will_do(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = history(tmp_path / "whole", {4: {"sum": 10_500}}, count=5)
     project.git("clone", "-q", "--depth", "3", f"file://{project.folder}", str(tmp_path / "project"))
-    assert toll("HEAD~2", "HEAD", *WORDS) == 2
-    told = capsys.readouterr().err
-    assert "is in a shallow clone" in told
-    assert "git fetch --unshallow" in told
+    assert toll("HEAD~2", "HEAD", *WORDS) in (0, 3)
+    assert "shallow clone" not in capsys.readouterr().err
+
+
+def test_a_launch_that_hangs_costs_its_commit_alone(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its limit was the whole budget, which it then had."""
+    monkeypatch.setattr(bisecting, "_SHORTEST_LIMIT_S", 1.0)
+    hanging = f"{GOOD_BUILD}; echo 'sleep 600' >> bench"
+    project = history(tmp_path / "project", {5: {"build": hanging}, 7: {"sum": 10_600}}, count=10)
+    with monkeypatch.context() as led:  # by chance it may not be looked at
+        own, hanging_first = Bisection.next_item, iter([5])
+        led.setattr(Bisection, "next_item", lambda self: next(hanging_first, None) or own(self))
+        began = time.monotonic()
+        code = toll(project.commits[0], "HEAD", *WORDS, "--budget", "120s", "--total-budget", "120s")
+    assert time.monotonic() - began < 100.0
+    told = capsys.readouterr()
+    assert "did not end within" in told.out + told.err
+    assert code in (0, 3)
 
 
 def test_outside_of_a_repository(toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,6 +121,16 @@ def test_a_commit_without_a_date_is_one(merged: Graph) -> None:
     assert latest_commits(merged.folder, 2, first_parent=True).commits[1].committed_s == 0
 
 
+def test_a_range_that_reaches_the_end_of_a_shallow_clone_is_refused(merged: Graph, tmp_path: Path) -> None:
+    """The clone has d, M, c and t; s, which is between c and d as well, is missing."""
+    shallow = tmp_path / "shallow"
+    merged.git("clone", "-q", "--depth", "3", merged.folder.as_uri(), str(shallow))
+    c, d, m = (merged.hashes[name] for name in "cdM")
+    with pytest.raises(TollError, match=r"is in a shallow clone: commits between .* may be missing"):
+        commit_range(shallow, c, d, first_parent=False)
+    assert subjects(commit_range(shallow, m, d, first_parent=False)) == ["M", "d"]
+
+
 def test_tags_of_a_shallow_clone_are_refused(merged: Graph, tmp_path: Path) -> None:
     shallow = tmp_path / "shallow"
     words = ("clone", "-q", "--depth", "1", "--no-single-branch", merged.folder.as_uri(), str(shallow))

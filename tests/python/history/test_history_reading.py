@@ -672,3 +672,48 @@ def test_the_present_is_that_of_the_newest_night(tmp_path: Path, other: dict[str
     assert "▁" in shown
     assert shown.split("  ")[1].endswith("█"), "the change is drawn"
     assert history_lines.now(only) == f"+{numbers.difference(ratios[59] - 1.0)}"
+
+
+def test_a_change_is_told_by_the_part_that_goes_on(tmp_path: Path) -> None:
+    """Another machine had measured few commits: its one wide change hid two exact ones of this machine."""
+    ratios = scattered(60, {20: 0.04, 30: 0.04})
+    older = [line(n, {"sum": ratios[n]}) for n in range(60) if not 12 <= n <= 35]
+    session(tmp_path, 1, older, machine={**MACHINE, "cpus": 4})
+    session(tmp_path, 2, [line(n, {"sum": ratios[n]}) for n in range(60)])
+    found = read(tmp_path, 60)
+    assert sorted((one.place, one.part) for one in found.told.changes) == [(20, 1), (30, 1)]
+    assert sorted(found.runs) == [CommitRun(20, 20), CommitRun(30, 30)]
+
+
+def test_what_two_commands_built_makes_no_change(tmp_path: Path) -> None:
+    """The newest twenty are measured with the file's new command, which is quicker; the others wait."""
+    ratios = scattered(60)
+    asked = {"build": "@FILE"}
+    session(tmp_path, 1, [line(n, {"sum": ratios[n]}, build="make") for n in range(60)], commands=asked)
+    now = {commit_hash(n): "make fast" for n in range(60)}
+    quick = [line(n, {"sum": 0.9 * ratios[n]}, build="make fast") for n in range(40, 60)]
+    session(tmp_path, 2, quick, commands=asked)
+    found = read(tmp_path, 60, commands=now)
+    assert found.told.changes == ()
+    assert (found.told.measured, found.visits[:40]) == (20, (0,) * 40)
+    assert any("40 commits had another command of the file before" in note for note in found.told.notes)
+
+
+def test_a_benchmark_that_failed_is_tried_on_three_nights(tmp_path: Path) -> None:
+    ratios = scattered(30)
+    crashed = {"sum": "crashed by SIGSEGV", "map": "crashed by SIGSEGV"}
+    for night in range(1, 4):
+        one = line(5, {"sum": ratios[5]}, failed={"map": "crashed by SIGSEGV"})
+        lines = [one, line(6, {}, failed=crashed)]
+        rest = [line(n, {"sum": ratios[n], "map": 1.0}) for n in range(30) if n not in (5, 6)]
+        session(tmp_path, night, lines + (rest if night == 1 else []))
+        found = read(tmp_path, 30)
+        assert [place in order(found) for place in (5, 6)] == [night < 3] * 2
+        assert [found.told.commits[place].reason for place in (5, 6)] == ["", "crashed by SIGSEGV"]
+
+
+def test_a_session_that_measured_nothing_decides_nothing(tmp_path: Path) -> None:
+    session(tmp_path, 1, [line(n, {"sum": 1.0}) for n in range(5)])
+    session(tmp_path, 2, [], reference=3, digest="another")
+    found = read(tmp_path, 5)
+    assert (found.told.reference, found.told.breaks, found.visits) == (commit_hash(0), (), (1,) * 5)

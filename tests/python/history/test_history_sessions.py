@@ -222,6 +222,37 @@ def test_the_reference_that_does_not_build(
     assert "1 of 2 commits have values" in told.out
 
 
+def test_a_mistyped_build_leaves_the_reference(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It need not build again to the same program, and all values are beside this one."""
+    project = Branch(tmp_path / "project")
+    for _ in range(2):
+        project.commit(GOOD_BUILD + '; echo "# $(od -An -N8 -tx8 /dev/urandom)" >> bench', sum=10_000)
+    assert toll("--last", "2", *WORDS) == 0
+    assert toll("--last", "2", "--build", "sh bulid.sh", *WORDS[2:]) == 2
+    capsys.readouterr()
+    assert toll("--last", "2", *WORDS, "--json") == 0
+    told = capsys.readouterr()
+    assert "building the reference" not in told.err
+    assert json.loads(told.out)["breaks"] == []
+
+
+def test_a_program_that_hangs_is_a_row(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had all of the night, each night, and nobody was told which it was."""
+    monkeypatch.setattr(keeping_history, "_SHORTEST_LIMIT_S", 6.0)
+    project = Branch(tmp_path / "project")
+    for number in range(3):
+        hang = "; echo 'sleep 600' >> bench" if number == 1 else ""
+        project.commit(GOOD_BUILD + hang, sum=10_000)
+    assert toll("--last", "3", *WORDS, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["measured"] == 2
+    assert ["did not end within" in one["reason"] for one in found["commits"]] == [False, True, False]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
