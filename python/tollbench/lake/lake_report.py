@@ -21,6 +21,7 @@ from tollbench.lake.lake_answers import LakeCase
 from tollbench.lake.lake_rows import LakeRow, StoredIdentity, checked_parameters, rows_of_table, utc
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.text import clean, shown
+from tollbench.words import SETTINGS_OF
 
 TABLES: Final = ("summary", "run", "machine", "case")
 _SHORTEST_ID: Final = 4
@@ -58,7 +59,8 @@ def machines_beside(
 
 
 def _over(one: LakeRow, other: LakeRow, level: float) -> Estimate | None:
-    return one.ratio_to(other, level)
+    """None where their run kept them in tables apart: what it took out of their rounds is not alike."""
+    return one.ratio_to(other, level) if one.setting == other.setting else None
 
 
 def _fits(workload: str, name: str) -> bool:
@@ -133,7 +135,12 @@ def _read(opened: OpenedLake, run: Mapping[str, Any], names: Sequence[str]) -> R
         )
         levels[clean(name)] = first.level
         data[clean(name)] = [
-            _StoredCase(StoredIdentity(row.contender, row.environment, row.parameters, {"role": of.role}), of)
+            _StoredCase(
+                StoredIdentity(
+                    row.contender, row.environment, row.parameters, {**row.footing, "role": of.role}
+                ),
+                of,
+            )
             for row, of in zip(rows, of_it, strict=True)
             if of.log_ns.size and of.value is not None and of.value.value > 0
         ]
@@ -149,7 +156,7 @@ def _row(stored: Mapping[str, Any], of: LakeRow) -> Row:
         environment=case.environment,
         parameters=checked_parameters(stored["parameters"], case.workload),
         **texts,
-        footing={},
+        footing=_kept_apart(of.setting, case.workload),
         status=of.status,
         reason=of.reason,
         value=of.value.value if of.value else None,
@@ -162,6 +169,12 @@ def _row(stored: Mapping[str, Any], of: LakeRow) -> Row:
         floor=of.role == "floor",
         baseline=of.role == "baseline",
     )
+
+
+def _kept_apart(setting: str, workload: str) -> dict[str, str]:
+    """A lake keeps no footing; what the workload keeps apart stands in the setting, with what was swept."""
+    names = checked_parameters(setting or "{}", workload)
+    return {SETTINGS_OF: ", ".join(names)} if names else {}
 
 
 def _results(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_lakes import added, run, run_of, started
+from made_lakes import added, noisy, run, run_of, started
 from made_runs import Made
 
 from tollbench.analysis.several import several
 from tollbench.errors import TollError
+from tollbench.lake import lake_report
 from tollbench.lake.lake_folder import LakeFolder
 from tollbench.lake.lake_report import TABLES, machines_beside
+from tollbench.lake.lake_rows import read_rows
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.report.several import several_html, several_json, several_markdown
 from tollbench.store import RunFile
@@ -53,6 +55,32 @@ def test_columns_are_those_of_the_run_files(lake: LakeFolder, tmp_path: Path) ->
     assert [one.run.name for one in found.runs] == ["host0", "host1", "host2"]
     for render in (several_html.render, several_json.render, several_markdown.render):
         assert "host1" in render(found)
+
+
+def test_what_a_workload_keeps_apart_stands_in_tables_apart(lake: LakeFolder, tmp_path: Path) -> None:
+    apart = {"settings_of": "threads"}
+    for number in range(2):
+        cases = [
+            Made(name, noisy(10 * number + at, value), {"threads": threads}, footing=apart)
+            for at, (name, value, threads) in enumerate((("alone", 10.0, 1), ("a", 5.0, 8), ("b", 7.0, 8)))
+        ]
+        added(lake, run_of(tmp_path, number, cases), host=f"host{number}")
+    with OpenedLake(lake, TABLES) as opened:
+        found = machines_beside(opened)
+    told = {row.contender: row.cells[0] for table in found.tables for row in table.rows}
+    assert len(found.tables) == 2
+    assert {name: cell.ratio for name, cell in told.items() if cell} == {
+        "alone": 1.0, "a": 1.0, "b": pytest.approx(1.4, rel=0.02)
+    }  # fmt: skip
+
+
+def test_rows_of_two_settings_have_no_ratio(lake: LakeFolder, tmp_path: Path) -> None:
+    cases = [Made("a", noisy(at, 9.0), {"tasks": tasks}) for at, tasks in enumerate((1, 2))]
+    added(lake, run_of(tmp_path, 1, cases))
+    with OpenedLake(lake, TABLES) as opened:
+        one, other = read_rows(opened, "tasks/made")
+    assert lake_report._over(one, other, 0.95) is None
+    assert lake_report._over(one, one, 0.95) is not None
 
 
 def test_machines_and_tables_are_chosen_by_name(lake: LakeFolder, tmp_path: Path) -> None:
