@@ -24,6 +24,7 @@ from tollbench.lake.lake_rows import (
     StoredIdentity,
     checked_parameters,
     in_one_unit,
+    option,
     read_rows,
     utc,
 )
@@ -174,10 +175,10 @@ def _check_setting(rows: Sequence[LakeRow], own: set[str], asked: Asked) -> None
     over_runs = (name for name in swept_parameters(cases, keep_apart=False) if name not in own)
     names = tuple(dict.fromkeys([*over_runs, *in_a_run]))
     if len(found := settings(cases, names)) > 1:
-        told = [" ".join(f"-p {name}={value}" for name, value in setting) for setting in found]
+        told = [" ".join(option(name, dict(setting)) for name in names) for setting in found]
         raise TollError(
             f"{asked.workload} was measured in several settings",
-            f"choose one by --parameter: {'; '.join(filter(None, told[:12]))}",
+            f"choose one by --parameter: {'; '.join(told[:12])}",
         )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tollbench.errors import TollError
 from tollbench.lake.lake_answers import ContraryPair, DifferingVerdicts, LakeCase, LakeMachine
-from tollbench.lake.lake_rows import Asked, Key, LakeRow, checked_parameters, read_rows
+from tollbench.lake.lake_rows import Asked, Key, LakeRow, checked_parameters, options, read_rows
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.stats import bonferroni, contrary_by_chance, signs_of_many
 
@@ -37,9 +37,8 @@ def differing(opened: OpenedLake, asked: Asked, contenders: Sequence[str] = ()) 
 
     All intervals of a machine's table hold together. Raises TollError where the lake has no such workload.
     """
-    rows = _rows_to_compare(opened, asked.workload, contenders) or read_rows(opened, asked.workload)
-    if not rows:
-        raise TollError(f"the lake has no workload {asked.workload}", "what it has: toll lake runs")
+    works = _works(opened, asked)
+    rows = _rows_to_compare(opened, asked.workload, contenders, works) or read_rows(opened, asked.workload)
     there = {row.case.contender for row in rows}
     if lacking := [name for name in contenders if name not in there]:
         raise TollError(
@@ -72,12 +71,31 @@ def differing(opened: OpenedLake, asked: Asked, contenders: Sequence[str] = ()) 
     )
 
 
-def _rows_to_compare(opened: OpenedLake, workload: str, contenders: Sequence[str]) -> list[LakeRow]:
+def _works(opened: OpenedLake, asked: Asked) -> list[str]:
+    """The parameters, as they are stored, of what is asked for. Raises TollError where there is none."""
+    sql = "SELECT DISTINCT work FROM summary WHERE workload = $workload ORDER BY work"
+    stored = opened.ask(sql, {"workload": asked.workload})["work"].to_pylist()
+    works = {work: checked_parameters(work, asked.workload) for work in stored}
+    if not works:
+        raise TollError(f"the lake has no workload {asked.workload}", "what it has: toll lake runs")
+    if fitting := [work for work, parameters in works.items() if asked.matches(parameters)]:
+        return fitting
+    offered = options(list(works.values()))
+    raise TollError(
+        f"{asked.workload}: the lake has no such row", f"choose one: {'; '.join(filter(None, offered[:12]))}"
+    )
+
+
+def _rows_to_compare(
+    opened: OpenedLake, workload: str, contenders: Sequence[str], works: Sequence[str]
+) -> list[LakeRow]:
     """Of the newest run of each machine that has several such rows: one alone says nothing."""
     named = "AND contender IN (SELECT unnest($contenders))" if contenders else ""
     where = f"""run IN (SELECT run FROM summary WHERE workload = $workload AND value IS NOT NULL
-        AND coalesce(role, '') = '' {named} GROUP BY run, setting HAVING count(*) > 1)"""
-    return read_rows(opened, workload, where, arguments={"contenders": contenders} if contenders else None)
+        AND coalesce(role, '') = '' AND work IN (SELECT unnest($works)) {named}
+        GROUP BY run, setting HAVING count(*) > 1)"""
+    arguments = {"works": works, **({"contenders": contenders} if contenders else {})}
+    return read_rows(opened, workload, where, arguments=arguments)
 
 
 def _counted(rows: Sequence[LakeRow]) -> dict[Pair, _Counted]:

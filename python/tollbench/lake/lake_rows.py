@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,8 +62,8 @@ class Asked:
         )
 
     def matches(self, work: Mapping[str, int | str]) -> bool:
-        """Whether a case's parameters have the values that were asked for."""
-        return all(work.get(name) == value for name, value in dict(self.parameters).items())
+        """Whether a case's parameters have the values that were asked for; "" asks for one that has none."""
+        return all(work.get(name, "") == value for name, value in dict(self.parameters).items())
 
 
 def _parameters(told: Sequence[str]) -> dict[str, int | str]:
@@ -364,7 +365,8 @@ def chosen_case(rows: Sequence[LakeRow], asked: Asked) -> LakeRow:
     }
     if len(fitting) == 1:
         return next(iter(fitting.values()))
-    offered = _options([row.case for row in (fitting or named).values()])
+    cases = [row.case for row in (fitting or named).values()]
+    offered = options([{"": case.environment, **case.parameters} for case in cases])
     what = "several rows" if fitting else "no such row"
     raise TollError(
         f"{asked.workload}/{asked.contender}: the lake has {what}",
@@ -391,20 +393,27 @@ def in_one_unit(rows: Sequence[LakeRow], like: LakeRow, notes: list[str]) -> lis
     return kept
 
 
-def _options(cases: Sequence[LakeCase]) -> list[str]:
-    """What to type for each of the cases; of several what tells them apart, of one all of it."""
-    rows = [{"": case.environment, **case.parameters} for case in cases]
+def options(rows: Sequence[Mapping[str, int | str]]) -> list[str]:
+    """What to type for each of the cases; of several what tells them apart, of one all of it.
+
+    Of each its parameters, and by the name "" its environment.
+    """
     names = dict.fromkeys(name for row in rows for name in row)
     differing = [name for name in names if len({row.get(name) for row in rows}) > 1]
     told = [
         " ".join(
-            f"-p {name}={row[name]}" if name else f"--environment {row[name]}"
+            option(name, row) if name else f"--environment {shlex.quote(str(row[name]))}"
             for name in (differing or names)
-            if name in row
         )
         for row in rows
     ]
     return sorted(set(told))
+
+
+def option(name: str, parameters: Mapping[str, int | str]) -> str:
+    """What to type for the parameter as a case has it, or for its having none: `-p threads=`."""
+    value = parameters.get(name, "")
+    return f"-p {shlex.quote(f'{name}={value}')}"
 
 
 def utc(instant: datetime) -> str:

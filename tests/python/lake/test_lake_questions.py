@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,51 @@ def test_settings_are_not_mixed(lake: LakeFolder, tmp_path: Path) -> None:
     assert row.ratio.value == pytest.approx(2.0)
     with pytest.raises(TollError, match="several settings"):
         ask(lake, lambda opened: cheapest(opened, MADE, Prices({"x": 1.0}, "")))
+
+
+def test_rows_without_a_swept_parameter_can_be_asked_for(lake: LakeFolder, tmp_path: Path) -> None:
+    both, same = (("quick", 10.0), ("slow", 20.0)), machine()
+    plain = [Made(name, noisy(at, value), {"threads": 2}) for at, (name, value) in enumerate(both)]
+    swept = [
+        Made(name, noisy(10 * threads + at, value * threads), {"threads": threads})
+        for threads in (2, 4)
+        for at, (name, value) in enumerate(both)
+    ]
+    added(lake, run_of(tmp_path, 1, plain, machine=same, **started(1)))
+    added(lake, run_of(tmp_path, 2, swept, machine=same, **started(2)))
+    for question in (across_machines, trend):
+        with pytest.raises(TollError, match="several rows") as caught:
+            ask(lake, partial(question, asked=SLOW))
+        offered = caught.value.next_step.removeprefix("choose one: ").split("; ")
+        assert "-p threads=4" in offered
+        for each in offered:
+            asked = Asked.of("tasks/made/slow", parameters=[each.removeprefix("-p ")])
+            ask(lake, partial(question, asked=asked))
+    assert "-p threads=" in offered
+    unsaid = Asked.of("tasks/made", parameters=["threads="])
+    prices = Prices({machine()["product"]: 1.0}, "")
+    with pytest.raises(TollError, match="several settings") as caught:
+        ask(lake, lambda opened: cheapest(opened, MADE, prices))
+    assert caught.value.next_step.startswith("choose one by --parameter: -p threads=; -p threads=2")
+    assert ask(lake, lambda opened: cheapest(opened, unsaid, prices)).rows[0].run.endswith("1")
+
+
+def test_differ_asks_the_newest_run_that_has_the_parameters(lake: LakeFolder, tmp_path: Path) -> None:
+    for host in range(2):
+        for month, tasks in ((1, 1), (2, 100)):
+            number = 10 * host + month
+            cases = [
+                Made(name, noisy(100 * number + at, value), {"tasks": tasks})
+                for at, (name, value) in enumerate((("a", 10.0 - host), ("b", 9.5)))
+            ]
+            path = run_of(tmp_path, number, cases, machine=machine(), **started(month))
+            added(lake, path, host=f"host{host}")
+    found = ask(lake, lambda opened: differing(opened, Asked.of("tasks/made", parameters=["tasks=1"])))
+    assert (found.machines, found.pairs, len(found.rows)) == (2, 1, 1)
+    assert found.rows[0].first.parameters == {"tasks": 1}
+    with pytest.raises(TollError, match="no such row") as caught:
+        ask(lake, lambda opened: differing(opened, Asked.of("tasks/made", parameters=["taks=1"])))
+    assert caught.value.next_step == "choose one: -p tasks=1; -p tasks=100"
 
 
 def test_the_cheapest_machine_is_not_the_fastest_one(lake: LakeFolder, tmp_path: Path) -> None:
