@@ -299,6 +299,8 @@ def _agreeing(found: Comparisons, header: Header, record: Mapping[str, Any]) -> 
         *found.sides
     }:
         raise ValueError("has a row of sides that are not there")
+    if not all(0.5 <= item.level <= 1.0 for item in found.comparisons):
+        raise ValueError("has a row whose interval holds at a level that is none")
     return with_orders(found.model_copy(update={"orders": ()}))
 
 

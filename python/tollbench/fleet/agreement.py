@@ -22,6 +22,7 @@ from tollbench.text import enumerated
 
 _TIMED = frozenset({Verdict.SLOWER, Verdict.FASTER, Verdict.NO_DIFFERENCE, Verdict.INCONCLUSIVE})
 _DIFFER_P = 0.05
+_FARTHEST_LOG = 700.0  # beyond it exp() overflows, or is 0, which is no ratio
 
 
 class HostChange(FleetRecord):
@@ -48,7 +49,11 @@ class FleetChange(FleetRecord):
     ratio: Positive | None = Field(
         default=None, description="mean over hosts of the ratio's logarithm, as a ratio; null: fewer than two"
     )
-    low: Positive | None = Field(default=None, description="lower end of that mean's interval")
+    low: Positive | None = Field(
+        default=None,
+        description="lower end of that mean's interval; null: no mean, or hosts differ so much that a ratio has"
+        " no number for it",
+    )
     high: Positive | None = Field(default=None, description="upper end of it")
     predicted_low: Positive | None = Field(
         default=None, description="lower end of what one more such host would show, at the level"
@@ -174,15 +179,16 @@ def _change(
     if len(known) < FEWEST_HOSTS or told.verdict is Verdict.UNCHANGED_CODE:
         return told
     summary = across_hosts([log for log, _ in known], [error for _, error in known], level)
-    low, high = math.exp(summary.low), math.exp(summary.high)
+    low, high = _interval(summary.low, summary.high)
+    predicted_low, predicted_high = _interval(summary.predicted_low, summary.predicted_high)
     verdict, regression = _judged(low, high, threshold)
     return told.model_copy(
         update={
-            "ratio": math.exp(summary.mean),
+            "ratio": _interval(summary.mean, summary.mean)[0],
             "low": low,
             "high": high,
-            "predicted_low": math.exp(summary.predicted_low),
-            "predicted_high": math.exp(summary.predicted_high),
+            "predicted_low": predicted_low,
+            "predicted_high": predicted_high,
             "between": summary.between,
             "agree": None if math.isnan(summary.agree_p) else summary.agree_p >= _DIFFER_P,
             "verdict": verdict,
@@ -214,8 +220,20 @@ def _error(one: Comparison) -> float:
     return (math.log(one.high) - math.log(one.low)) / (2 * float(ndtri(0.5 + one.level / 2)))
 
 
-def _judged(low: float, high: float, threshold: float) -> tuple[Verdict, bool]:
+def _interval(low: float, high: float) -> tuple[float, float] | tuple[None, None]:
+    """Of logarithms as ratios; none where a float holds none so large: it would say nothing.
+
+    With two hosts and a hundred thousand benchmarks t is over a million.
+    """
+    if not (abs(low) < _FARTHEST_LOG and abs(high) < _FARTHEST_LOG):
+        return None, None
+    return math.exp(low), math.exp(high)
+
+
+def _judged(low: float | None, high: float | None, threshold: float) -> tuple[Verdict, bool]:
     """As a comparison on one host is: (verdict, whether it is a regression)."""
+    if low is None or high is None:
+        return Verdict.INCONCLUSIVE, False
     if low > 1.0:
         return Verdict.SLOWER, low > 1.0 + threshold
     if high < 1.0:

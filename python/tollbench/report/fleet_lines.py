@@ -72,6 +72,8 @@ def _over_all(change: FleetChange) -> str:
     verdict = change.verdict.value.replace("_", " ")
     if change.ratio is None or change.low is None or change.high is None:
         why = "the change is known of fewer than two, and one says nothing about others"
+        if change.ratio is not None:
+            why = "these hosts differ by too much for an interval over so few of them"
         return f"{_which(change)}: {verdict}; {why}"
     told = (
         f"{_which(change)}: {verdict}, {_shift(change.ratio)} ({_shift(change.low)} to {_shift(change.high)})"

@@ -166,6 +166,10 @@ FOUND: dict[str, Any] = {
     "threshold": 0.01,
     "seconds": 1.0,
 }
+ROW: dict[str, Any] = {
+    "benchmark": "x", "a": "old", "b": "new", "ratio": 1.0, "low": 0.9, "high": 1.1, "level": 0.95,
+    "verdict": "inconclusive", "launches": 9, "seconds": 1.0, "reason": "", "regression": False,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -192,6 +196,7 @@ FOUND: dict[str, Any] = {
         ([{"found": FOUND | {"sides": []}}], "is of other sides"),
         ([{"found": FOUND | {"threshold": -2.0}}], "is of other sides or another threshold"),
         ([{"found": FOUND | {"machine": "\ud800"}}], "line 2"),
+        ([{"found": FOUND | {"comparisons": [ROW | {"level": 0.0}]}}], "holds at a level that is none"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(tmp_path: Path, records: list[object], words: str) -> None:

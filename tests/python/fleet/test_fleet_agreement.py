@@ -8,7 +8,7 @@ import pytest
 
 from tollbench.cli import fleet_running
 from tollbench.compare.verdicts import Comparison, Comparisons, Verdict
-from tollbench.fleet.agreement import compared
+from tollbench.fleet.agreement import FleetComparison, compared
 from tollbench.fleet.fleets import FleetRun, HostRow, HostStatus
 from tollbench.report import fleet_lines
 
@@ -49,6 +49,25 @@ def test_hosts_that_differ_are_said_to_and_one_more_may_show_anything():
 
 def test_a_difference_that_does_not_matter_is_none():
     assert over(*(on_host(ratio) for ratio in (1.0, 1.001, 0.999, 1.0))).verdict is Verdict.NO_DIFFERENCE
+
+
+def test_hosts_that_differ_beyond_all_numbers_leave_it_inconclusive():
+    """Of two hosts and ten thousand benchmarks t is 127,000: e to the power of so much is no number."""
+    rows = [
+        on_host(ratio).model_copy(
+            update={"comparisons": tuple(named(on_host(ratio), f"BM_{n}").comparisons[0] for n in range(10_000))}
+        )
+        for ratio in (1.0, 1.1)
+    ]
+    hosts = tuple(HostRow(host=name, status=HostStatus.OK, file=f"{name}.jsonl") for name in ("one", "two"))
+    fleet = FleetRun(run="", folder="runs/x", hosts=hosts)
+    found = compared(fleet, dict(zip(("one", "two"), rows, strict=True)), 0.95, 0.01)
+    change = found.benchmarks[0]
+    assert change.ratio == pytest.approx(1.0488, rel=1e-3)
+    assert (change.low, change.high, change.predicted_low, change.predicted_high) == (None,) * 4
+    assert (change.verdict, change.regression) == (Verdict.INCONCLUSIVE, False)
+    assert "differ by too much" in next(line for line in fleet_lines.comparison(found) if "all hosts" in line)
+    assert FleetComparison.model_validate_json(found.model_dump_json(by_alias=True)) == found
 
 
 def test_one_host_alone_has_no_answer_for_others():
