@@ -51,8 +51,7 @@ class FleetChange(FleetRecord):
     )
     low: Positive | None = Field(
         default=None,
-        description="lower end of that mean's interval; null: no mean, or hosts differ so much that a ratio has"
-        " no number for it",
+        description="lower end of that mean's interval; null: no mean, or hosts differ beyond all numbers",
     )
     high: Positive | None = Field(default=None, description="upper end of it")
     predicted_low: Positive | None = Field(

@@ -5,7 +5,7 @@
                           host's name has a plus, so that none of these is another host's
 
 The journal is only added to, and held by whoever measures. A kill loses the line in flight, which a reader
-passes over.
+passes over; so it does a line of one host that is not sound, which costs the others nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tollbench.writing import open_again, open_new
 
 JOURNAL = "fleet.journal"
 _MOST_LINE_BYTES = 8 << 20
+_PASSED_OVER = "a line of the journal on it is not sound, and was passed over"
 
 
 Word = Annotated[str, Field(max_length=100_000)]  # of a command: what builds a program may be long
@@ -142,6 +143,7 @@ class FleetFolder:
 
     def set(self, row: HostRow) -> None:
         """A host's row from now on. Raises TollError where it cannot be written."""
+        row = _readable(row)
         with self._one_at_a_time:
             self.rows[row.host] = row
             self._add(row.model_dump(mode="json", exclude_defaults=True))
@@ -182,7 +184,7 @@ def _parsed(path: Path, content: bytes) -> tuple[FleetRequest, dict[str, HostRow
         request = FleetRequest.model_validate_json(lines[0][:_MOST_LINE_BYTES])
         rows = {host.name: HostRow(host=host.name) for host in request.hosts}
         for line in lines[1:]:
-            row = HostRow.model_validate_json(line[:_MOST_LINE_BYTES])
+            row = _row(line[:_MOST_LINE_BYTES], rows)
             if row.host in rows:
                 rows[row.host] = row
     except ValidationError as error:
@@ -193,6 +195,40 @@ def _parsed(path: Path, content: bytes) -> tuple[FleetRequest, dict[str, HostRow
             "ask whoever made it for a new copy, or measure again",
         ) from None
     return request, rows
+
+
+def _row(line: bytes, rows: Mapping[str, HostRow]) -> HostRow:
+    """A line's row; of one that is not sound the host's row before it, which says so from now on.
+
+    Raises ValidationError for a line that names no host of the fleet.
+    """
+    try:
+        return HostRow.model_validate_json(line)
+    except ValidationError:
+        try:
+            told = json.loads(line)
+        except (ValueError, RecursionError):
+            told = None
+        name = told.get("host") if isinstance(told, dict) else None
+        if not isinstance(name, str) or name not in rows:
+            raise
+        notes = (*rows[name].notes, _PASSED_OVER)
+        return rows[name].model_copy(update={"notes": tuple(dict.fromkeys(notes))})
+
+
+def _readable(row: HostRow) -> HostRow:
+    """The row as it can be read again: `model_copy` checks nothing, and hosts say what they like.
+
+    Of one that cannot, what a later start needs.
+    """
+    try:
+        return HostRow.model_validate(row.model_dump())
+    except ValidationError as error:
+        field = error.errors(include_url=False)[0]["loc"][0]
+        return HostRow(
+            host=row.host, status=row.status, run=row.run, attempt=row.attempt, file=row.file,
+            sources=row.sources, reason=f"its {field} cannot be kept, and the rest of its row was left out",
+        )  # fmt: skip
 
 
 def _no_fleet(path: Path, error: OSError) -> TollError:

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Text = Annotated[str, Field(max_length=2_000)]
+MOST_TEXT = 2_000  # characters
+Text = Annotated[str, Field(max_length=MOST_TEXT)]
 Instant = Annotated[str, Field(pattern=r"^$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]{0,10}(Z|[+-]\d\d:\d\d)$")]
 Identity = Annotated[str, Field(pattern=r"^$|^[0-9a-f-]{8,64}$")]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$")]
@@ -52,6 +53,9 @@ class HostRow(FleetRecord):
     started: Instant = Field(default="", description="when toll began there, by the host's clock")
     ended: Instant = Field(default="", description="when it ended there, by the host's clock")
     file: FileName = Field(default="", description="the result, in the fleet's folder")
+    sources: Text = Field(
+        default="", description="the toll that was sent there, as toll.sources of `toll doctor --json` has it"
+    )
     attempt: int = Field(default=1, ge=1, description="1, and one more for each --resume that measured again")
     machine: Text = Field(default="", description="processor, CPUs and kernel, as it says of itself")
     noise: tuple[HostNoise, ...] = Field(default=(), description="what makes it noisy, looked at before")

@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from tollbench.compare.stored import StoredComparison
 from tollbench.errors import TollError
 from tollbench.fleet.contact import MOST_RESULT_BYTES, Contact, NoContact
 from tollbench.fleet.fleet_folder import FleetFolder
-from tollbench.fleet.fleets import HostAnswer, HostRow, HostState, HostStatus
+from tollbench.fleet.fleets import MOST_TEXT, HostAnswer, HostRow, HostState, HostStatus
 from tollbench.fleet.hosts import Host, state_in_queue
 from tollbench.fleet.looking import AT_ONCE, LEAST_FREE_MB, Looked, looked_at
 from tollbench.fleet.queued import answers_left, engine_folder, marked, remove_left, waiting
@@ -35,7 +35,7 @@ STOPPING_S = 60.0  # for hosts to end after Ctrl-C, and for what they have to ar
 LOST_TRIES = 3
 _TRY_AGAIN_S = 3.0
 _SELDOM_S = 60.0
-_MOST_REASON = 2000  # characters, as HostRow has them
+_MOST_LEFT = 100  # folders on one host
 # An answer may still lie on hosts whose rows are these: the same run is asked for again.
 _MAY_HAVE_ENDED = frozenset({HostStatus.SENT, HostStatus.LOST})
 
@@ -69,6 +69,7 @@ class FleetSession:
         if self.interrupt.requested or not able:
             return
         sent = toll()
+        self._check_the_same(sent)
         with engine_folder(self.folder.path, shared=not all(host.by_ssh for host in able)) as place:
             going_on = any(
                 row.status in _MAY_HAVE_ENDED for row in rows
@@ -79,6 +80,14 @@ class FleetSession:
                 self._through_the_engine(self._engine, [self._placed(host, sent) for host in able])
             finally:
                 self._engine.end()
+
+    def _check_the_same(self, sent: SentToll) -> None:
+        """Raises TollError where hosts were sent another toll: two tolls would be taken for two hosts."""
+        if {row.sources for row in self.folder.rows.values()} - {"", sent.sources}:
+            raise TollError(
+                f"hosts of {self.folder.path} were sent another toll than this one ({sent.version})",
+                "go on with that one: --wheel FILE, or none where it was given none; or start anew",
+            )
 
     def _left_in_queues(self, hosts: Sequence[Host]) -> set[str]:
         """Hosts of queues that need no new job: what an earlier controller sent has ended, or goes on."""
@@ -117,7 +126,7 @@ class FleetSession:
         self.folder.set(
             HostRow(
                 host=host.name, status=HostStatus.SENT, run=identity, attempt=attempt, notes=looked.notes,
-                left=row.left,
+                left=row.left, sources=sent.sources,
             )
         )  # fmt: skip
         has = looked.facts.has if looked.facts else ()
@@ -225,7 +234,7 @@ class FleetSession:
         known = row.model_copy(
             update={
                 "status": answer.status,
-                "reason": str(harmless(answer.reason))[:_MOST_REASON],
+                "reason": str(harmless(answer.reason))[:MOST_TEXT],
                 "started": answer.started,
                 "ended": answer.ended,
                 "machine": _machine(answer),
@@ -315,12 +324,14 @@ class FleetSession:
             if row.status is HostStatus.LOST:
                 state = self.contact.ask(host, "state", given, HostState)
                 if state.answer is not None and state.answer.result:
-                    return row.model_copy(update={"left": (f"result of run {row.run}", *given["folders"])})
+                    left = (f"result of run {row.run}", *given["folders"])
+                    return row.model_copy(update={"left": _left(left)})
             goes_on = row.status is HostStatus.SENT
             state = self.contact.ask(host, "remove", {**given, "goes_on": goes_on}, HostState)
         except NoContact:
-            return row.model_copy(update={"left": tuple(given["folders"]) or (f"folder of run {row.run}",)})
-        return row.model_copy(update={"left": state.left})
+            left = _left(given["folders"]) or (f"folder of run {row.run}",)
+            return row.model_copy(update={"left": left})
+        return row.model_copy(update={"left": _left(state.left)})
 
     def fetch(self, rows: Sequence[HostRow]) -> None:
         """Takes what hosts have by now of runs that were sent, and measures nothing."""
@@ -403,7 +414,12 @@ def _machine(answer: HostAnswer) -> str:
     if answer.doctor is None or not answer.doctor.machine.cpu:
         return ""
     machine = answer.doctor.machine
-    return f"{machine.cpu}, {machine.cpus} CPUs, {machine.kernel}"
+    return f"{machine.cpu}, {machine.cpus} CPUs, {machine.kernel}"[:MOST_TEXT]
+
+
+def _left(folders: Iterable[str]) -> tuple[str, ...]:
+    """Of what a host or an engine names, what a row can hold: a path that was cut would be another one."""
+    return tuple(path for path in folders if len(path) <= MOST_TEXT)[:_MOST_LEFT]
 
 
 def _plain_bytes(path: Path, size: int) -> bytes:

@@ -55,7 +55,9 @@ def test_hosts_that_differ_beyond_all_numbers_leave_it_inconclusive():
     """Of two hosts and ten thousand benchmarks t is 127,000: e to the power of so much is no number."""
     rows = [
         on_host(ratio).model_copy(
-            update={"comparisons": tuple(named(on_host(ratio), f"BM_{n}").comparisons[0] for n in range(10_000))}
+            update={
+                "comparisons": tuple(named(on_host(ratio), f"BM_{n}").comparisons[0] for n in range(10_000))
+            }
         )
         for ratio in (1.0, 1.1)
     ]

@@ -73,9 +73,9 @@ def test_a_folder_that_is_there_is_never_written_to(tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        b'{"host": "one", "status": "splendid"}\n',
         b'{"host": "../up"}\n',
-        b'{"host": "one", "file": "/etc/passwd"}\n',
+        b'{"host": "three", "status": "splendid"}\n',
+        b'{"host": ["one"]}\n',
         b"[1, 2]\n",
         b"\xff\xfe\n",
     ],
@@ -86,6 +86,39 @@ def test_a_journal_that_is_not_sound_is_a_sentence(tmp_path, line):
         file.write(line)
     with pytest.raises(TollError, match="is not sound"):
         FleetFolder.read(tmp_path / "fleet")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"host": "one", "status": "splendid"}\n',
+        b'{"host": "one", "file": "/etc/passwd"}\n',
+        b'{"host": "one", "machine": "' + b"x" * 3000 + b'"}\n',
+    ],
+)
+def test_an_unsound_line_of_one_host_is_passed_over_and_said(tmp_path, line):
+    folder = FleetFolder.create(tmp_path / "fleet", request("one", "two"))
+    folder.set(HostRow(host="one", status=HostStatus.SENT, run=RUN))
+    folder.close()
+    with (tmp_path / "fleet" / JOURNAL).open("ab") as file:
+        file.write(line * 2)
+    folder = FleetFolder.resume(tmp_path / "fleet")
+    folder.set(HostRow(host="two", status=HostStatus.OK, run=RUN, file="two.toll"))
+    folder.close()
+    one, two = FleetFolder.read(tmp_path / "fleet").found().hosts
+    assert (one.status, one.run, one.file) == (HostStatus.SENT, RUN, "")
+    assert one.notes == ("a line of the journal on it is not sound, and was passed over",)
+    assert (two.status, two.notes) == (HostStatus.OK, ())
+
+
+def test_a_row_that_could_not_be_read_again_is_not_written(tmp_path):
+    folder = FleetFolder.create(tmp_path / "fleet", request("one"))
+    row = HostRow(host="one", status=HostStatus.LOST, run=RUN).model_copy(update={"machine": "x" * 3000})
+    folder.set(row)
+    folder.close()
+    (found,) = FleetFolder.read(tmp_path / "fleet").found().hosts
+    assert (found.status, found.run, found.machine) == (HostStatus.LOST, RUN, "")
+    assert found.reason.startswith("its machine cannot be kept")
 
 
 def test_a_folder_of_something_else_is_a_sentence(tmp_path):

@@ -131,6 +131,49 @@ def test_secrets_in_a_hosts_words_do_not_reach_the_row(tmp_path, monkeypatch):
     assert told.startswith("pip: https://")
 
 
+def test_what_a_host_says_at_length_is_kept_in_part(tmp_path):
+    fleet = session(tmp_path, stored("one"))
+    machine = {"cpu": "x" * 2000, "cpus": 4, "kernel": "y" * 2000}
+    answer = HostAnswer.model_validate(
+        {"identity": RUN.format(1), "host": "one", "status": "failed", "doctor": {"machine": machine}}
+    )
+    row = fleet._answered(HostRow(host="one", run=RUN.format(1)), answer, None)
+    fleet.contact = Told(HostState(left=("/tmp/x", *("y" * 2000,) * 5000)))
+    fleet.folder.set(fleet.cleaned(Host("one", "one"), row, ["/tmp/" + "z" * 3000]))
+    fleet.folder.close()
+    (found,) = FleetFolder.read(tmp_path / "fleet").found().hosts
+    assert (found.status, found.machine, len(found.left)) == (HostStatus.FAILED, "x" * 2000, 100)
+
+
+def test_one_fleet_is_measured_by_one_toll(tmp_path):
+    fleet = session(tmp_path, stored("one"), stored("two"))
+    fleet._looked["one"] = Looked(Host("one", "one"), HostFacts())
+    assert fleet._placed(Host("one", "one"), SENT).job.sources == "x"
+    fleet.folder.close()
+    again = running.FleetSession(
+        FleetFolder.resume(tmp_path / "fleet"),
+        Told(HostFacts(system="Linux", free_mb=1e6)),
+        Interrupt(),
+        print,
+    )
+    other = SentToll(Path("toll.whl"), "0" * 64, "another", "2")
+    with pytest.raises(TollError, match="were sent another toll"):
+        again.run(lambda: other, again.folder.missing())
+    assert again.folder.rows["one"].sources == "x"
+    again.folder.close()
+
+
+class Told(Contact):
+    """Hosts that all answer so."""
+
+    def __init__(self, answer):
+        super().__init__()
+        object.__setattr__(self, "answer", answer)
+
+    def ask(self, host, action, given, model):
+        return self.answer
+
+
 def test_folders_that_may_be_left_are_not_forgotten_when_a_host_is_asked_again(tmp_path):
     fleet = session(tmp_path, stored("one"))
     before = HostRow(host="one", status=HostStatus.LOST, run=RUN.format(1), left=("/tmp/rfm.x",))
