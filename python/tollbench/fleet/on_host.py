@@ -167,10 +167,9 @@ def holder(fd: int) -> str:
         return "a process that left no note"
 
 
-def taken(names: Sequence[str], wait_s: float, command: str) -> list[int]:
-    """Descriptors of locks that are ours now. Raises JobEnded where somebody else keeps one for `wait_s`."""
+def taken(names: Sequence[str], until: float, command: str) -> list[int]:
+    """Descriptors of locks that are ours now. Raises JobEnded where somebody else keeps one until then."""
     held = [fd for name in names if (fd := open_lock(name)) is not None]
-    until = time.monotonic() + wait_s
     for fd in held:
         while True:
             try:
@@ -463,8 +462,9 @@ def held_and_run(job: dict[str, Any], here: Path, answer: dict[str, Any]) -> dic
     """The rest of the answer. Raises JobEnded, OSError."""
     if job["boot_id"] and job["boot_id"] != answer["facts"]["boot_id"]:
         raise JobEnded("refused", "the name led to another machine than a moment ago, or it was restarted")
+    until = time.monotonic() + job["wait_s"]  # for all locks: a queue's limit counts it once
     try:
-        fleet = taken(FLEET_LOCKS, job["wait_s"], "toll fleet, run " + job["identity"])
+        fleet = taken(FLEET_LOCKS, until, "toll fleet, run " + job["identity"])
     except JobEnded as end:
         if end.status == "busy" and alive(note_of(run_folder(job["identity"]))):
             raise JobEnded("sent", "it still works there, for an earlier start") from None
@@ -491,8 +491,8 @@ def held_and_run(job: dict[str, Any], here: Path, answer: dict[str, Any]) -> dic
             "folder": str(here),
             "at": time.time(),
         }
-        (folder / "note.json").write_text(json.dumps(note), encoding="utf-8")
-        machine = taken(MACHINE_LOCKS, job["wait_s"], "toll fleet, run " + job["identity"])
+        write_json(folder / "note.json", note)
+        machine = taken(MACHINE_LOCKS, until, "toll fleet, run " + job["identity"])
         try:
             command, found = toll_of(job, here)
         finally:
@@ -503,7 +503,7 @@ def held_and_run(job: dict[str, Any], here: Path, answer: dict[str, Any]) -> dic
         answer["ended"] = utc()
         deliver(folder, answer, here)
         if job["keep"]:  # until it was fetched; where the engine shares its folder, it is there already
-            (folder / "answer.json").write_text(json.dumps(answer), encoding="utf-8")
+            write_json(folder / "answer.json", answer)
         else:
             shutil.rmtree(str(folder), ignore_errors=True)
         return answer
@@ -531,6 +531,7 @@ def ended(code: int, ended_by: str, folder: Path, job: dict[str, Any]) -> dict[s
     """What toll's end means for a row."""
     said = last_line([(folder / "err").read_text(encoding="utf-8", errors="replace")[-20000:]])
     result = folder / job["result"]
+    join_log(result)
     found = {"exit_code": code, "result": job["result"] if result.is_file() else ""}
     if found["result"]:
         found.update(sha256=digest(result), bytes=result.stat().st_size)
@@ -544,6 +545,22 @@ def ended(code: int, ended_by: str, folder: Path, job: dict[str, Any]) -> dict[s
         full = f"no space: {free_mb():.0f} MB free; " if free_mb() < LEAST_FREE_MB else ""
         return dict(found, status="failed", reason=full + said)
     return dict(found, status="ok", reason="")
+
+
+def join_log(result: Path) -> None:
+    """What a killed toll measured last lies in SQLite's log beside its result, and one file is sent."""
+    if not Path(str(result) + "-wal").is_file():
+        return
+    with suppress(ImportError):
+        import sqlite3  # a small Python may lack it: then the log is lost
+
+        with suppress(sqlite3.Error):
+            connection = sqlite3.connect(str(result))
+            try:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+            finally:
+                connection.close()
 
 
 def deliver(folder: Path, answer: dict[str, Any], here: Path) -> None:
@@ -580,6 +597,13 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def write_json(path: Path, found: dict[str, Any]) -> None:
+    """Whole or not at all: whoever finds half a note takes its job for one of long ago."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(json.dumps(found), encoding="utf-8")
+    fresh.replace(path)
 
 
 def stop(asked: dict[str, Any]) -> dict[str, Any]:
@@ -683,11 +707,11 @@ def sweep() -> None:
     """What runs left whose connection was lost: the engine's folders soon, results after a month."""
     with suppress(OSError):
         for folder in list((base() / "runs").iterdir()):
-            note = note_of(folder)
-            age = time.time() - float(note.get("at", 0.0))
+            note, changed = note_of(folder), folder.stat().st_mtime
+            age = time.time() - float(note.get("at", changed))  # a job that begins just now has no note yet
             if alive(note):
                 continue
-            ended_s = time.time() - max(folder.stat().st_mtime, float(note.get("at", 0.0)))
+            ended_s = time.time() - max(changed, float(note.get("at", 0.0)))
             engine = Path(note.get("folder", "") or "/nowhere")
             if ended_s > SETTLED_S and removable(engine):
                 shutil.rmtree(str(engine), ignore_errors=True)

@@ -99,6 +99,7 @@ class Placed:
     job: HostJob
     host: Host
     files: tuple[Path, ...]
+    setup_s: float  # to bring toll there, and its result back
     queue_s: float = 0.0  # how long a queue may keep it waiting; 0: there is none
     marks: tuple[str, ...] = ()  # words for the queue, by which it is known later
 
@@ -298,7 +299,7 @@ def _polls_a_second(jobs: Collection[Placed]) -> float:
 
 
 def _partition(name: str, placed: Placed, ssh_options: Sequence[str]) -> dict[str, Any]:
-    host, hours = placed.host, int(placed.job.limit_s + placed.job.wait_s + 1200)
+    host, seconds = placed.host, int(placed.job.limit_s + placed.job.wait_s + placed.setup_s)
     found: dict[str, Any] = {
         "name": name,
         "scheduler": host.engine,
@@ -310,7 +311,7 @@ def _partition(name: str, placed: Placed, ssh_options: Sequence[str]) -> dict[st
     }
     if host.by_ssh:
         return found | {"access": list(ssh_options), "sched_options": {"ssh_hosts": [host.ssh]}}
-    return found | {"time_limit": f"{hours // 3600}h{hours % 3600 // 60}m{hours % 60}s"}
+    return found | {"time_limit": f"{seconds // 3600}h{seconds % 3600 // 60}m{seconds % 60}s"}
 
 
 def _programs(deadline_s: float, folder: Path) -> dict[str, str]:

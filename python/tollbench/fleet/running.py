@@ -152,7 +152,8 @@ class FleetSession:
             keep=host.by_ssh,
         )
         queue_s = 0.0 if host.by_ssh else request.limit_s + request.setup_s
-        return Placed(job, host, (*carried, *self.files), queue_s, marked(host, identity))
+        files = (*carried, *self.files)
+        return Placed(job, host, files, request.setup_s, queue_s, marked(host, identity))
 
     def _part(self, host: Host) -> tuple[str, ...]:
         """What `toll compare` is told besides where hosts share the benchmarks."""

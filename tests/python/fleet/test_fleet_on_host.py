@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -15,11 +16,13 @@ from pathlib import Path
 
 import pytest
 import simulated
+from made_runs import header, launch
 
 from tollbench import home
 from tollbench.fleet import on_host
 from tollbench.interpreters import interpreter
 from tollbench.store import RunFile
+from tollbench.words import Purpose
 
 IDENTITY = "00000000-0000-4000-8000-00000000000a"
 
@@ -279,6 +282,56 @@ def test_only_folders_of_engines_and_runs_are_ever_removed(tmp_path):
 def test_an_identity_that_is_a_path_is_none(identity):
     with pytest.raises(ValueError, match="no identity"):
         on_host.run_folder(identity)
+
+
+def test_what_a_killed_toll_measured_is_in_the_one_file_that_is_sent(tmp_path):
+    """Its last launches lie in SQLite's log beside the run file."""
+    made, host = tmp_path / "made.toll", tmp_path / "host"
+    host.mkdir()
+    (host / "err").touch()
+    with RunFile.create(made, header()) as run_file:
+        run_file.append(launch(None, Purpose.CANARY, 0))
+        for end in ("", "-wal"):
+            shutil.copyfile(f"{made}{end}", host / f"result.toll{end}")
+    job = {"result": "result.toll", "fine": [0], "limit_s": 1.0}
+    found = on_host.ended(-9, "", host, job)
+    assert sorted(path.name for path in host.iterdir()) == ["err", "result.toll"]
+    sent = tmp_path / "sent.toll"
+    shutil.copyfile(host / "result.toll", sent)
+    assert found["sha256"] == hashlib.sha256(sent.read_bytes()).hexdigest()
+    with RunFile.open(sent) as run_file:
+        assert run_file.launch_count() == 1
+
+
+@pytest.mark.parametrize("note", ["", "{"])
+def test_a_job_that_begins_just_now_is_not_swept_away(tmp_path, monkeypatch, note):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = on_host.run_folder(IDENTITY)
+    folder.mkdir(parents=True)
+    if note:
+        (folder / "note.json").write_text(note)
+    on_host.sweep()
+    assert folder.is_dir()
+    long_ago = time.time() - on_host.KEPT_S - 60.0
+    os.utime(folder, (long_ago, long_ago))
+    on_host.sweep()
+    assert not folder.exists()
+
+
+def test_a_job_waits_for_all_locks_together_as_long_as_it_was_told(tmp_path, monkeypatch):
+    until = []
+
+    def end(*_):
+        raise on_host.JobEnded("failed", "here")
+
+    monkeypatch.setattr(on_host, "taken", lambda _names, end, _command: until.append(end) or [])
+    monkeypatch.setattr(on_host, "toll_of", end)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    job, before = {"boot_id": "", "wait_s": 60.0, "identity": IDENTITY}, time.monotonic()
+    with pytest.raises(on_host.JobEnded, match="here"):
+        on_host.held_and_run(job, tmp_path, {"facts": on_host.facts()})
+    assert len(until) == 2
+    assert until[0] == until[1] >= before + 60.0
 
 
 def test_a_host_without_room_says_so(monkeypatch, tmp_path):

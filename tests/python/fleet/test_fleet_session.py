@@ -15,7 +15,7 @@ import simulated
 
 from tollbench.cli import fleet_asking, fleet_running
 from tollbench.errors import TollError
-from tollbench.fleet import queued, running
+from tollbench.fleet import queued, reframe_engine, running
 from tollbench.fleet.contact import Contact, NoContact
 from tollbench.fleet.fleet_folder import JOURNAL, FleetFolder, FleetRequest, StoredHost
 from tollbench.fleet.fleets import HostAnswer, HostFacts, HostRow, HostState, HostStatus
@@ -145,6 +145,18 @@ def test_what_a_host_says_at_length_is_kept_in_part(tmp_path):
     assert (found.status, found.machine, len(found.left)) == (HostStatus.FAILED, "x" * 2000, 100)
 
 
+def test_a_queue_gives_a_job_the_time_that_was_asked_for(tmp_path):
+    node = stored("n1", ssh="", engine="squeue", access=("--nodelist=n1",))
+    fleet = session(tmp_path, node)
+    asked = {"limit_s": 3600.0, "wait_s": 60.0, "setup_s": 7200.0}
+    fleet.folder.request = fleet.folder.request.model_copy(update=asked)
+    fleet._looked["n1"] = Looked(node.host())
+    placed = fleet._placed(node.host(), SENT)
+    partition = reframe_engine.configuration(tmp_path, {"h0": placed}, ())["systems"][0]["partitions"][0]
+    assert partition["time_limit"] == "3h1m0s"
+    fleet.folder.close()
+
+
 def test_one_fleet_is_measured_by_one_toll(tmp_path):
     fleet = session(tmp_path, stored("one"), stored("two"))
     fleet._looked["one"] = Looked(Host("one", "one"), HostFacts())
@@ -165,6 +177,8 @@ def test_one_fleet_is_measured_by_one_toll(tmp_path):
 
 class Told(Contact):
     """Hosts that all answer so."""
+
+    answer: object
 
     def __init__(self, answer):
         super().__init__()
