@@ -16,8 +16,7 @@ from tollbench import home
 from tollbench.cli.console import say, tell, tell_json
 from tollbench.cli.fleet_asking import FleetAsked
 from tollbench.cli.places import RUNS, shown_path
-from tollbench.compare.stored import StoredComparison
-from tollbench.compare.verdicts import Verdict
+from tollbench.compare.verdicts import Comparisons, Verdict
 from tollbench.errors import Exit, TollError
 from tollbench.fleet.agreement import FleetChange, FleetComparison, compared
 from tollbench.fleet.commits import bundle
@@ -25,13 +24,13 @@ from tollbench.fleet.contact import Contact
 from tollbench.fleet.fleet_folder import FleetFolder, FleetRequest, StoredHost
 from tollbench.fleet.fleets import FleetRun, HostRow, HostStatus
 from tollbench.fleet.reframe_engine import check_installed
-from tollbench.fleet.running import LEVEL, FleetSession
+from tollbench.fleet.running import LEVEL, FleetSession, sound_comparison
 from tollbench.fleet.sending import wheel_for_hosts
 from tollbench.home import COMMAND
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.report import fleet_lines
-from tollbench.text import several
+from tollbench.text import several, shown
 from tollbench.writing import scratch_folder
 
 Work = Callable[[FleetSession], None]
@@ -84,7 +83,7 @@ def resumed(name: str, wheel: Path | None, *, as_json: bool) -> Exit:
             " or its files differ)",
             "go on with that one: --wheel FILE; or start anew",
         )
-    return _asked(folder, wheel, folder.missing(), as_json=as_json)
+    return _asked(folder, wheel, _read(folder)[0].missing(), as_json=as_json)
 
 
 def _asked(folder: FleetFolder, wheel: Path | None, rows: Sequence[HostRow], *, as_json: bool) -> Exit:
@@ -110,8 +109,9 @@ def fetched(name: str, *, as_json: bool) -> Exit:
 def told(name: str, *, as_json: bool) -> Exit:
     """What is known by now. Raises TollError."""
     folder = FleetFolder.read(fleet_path(name))
-    _show(folder, as_json=as_json)
-    return _exit_code(folder, interrupted=False)
+    found = _found(folder)
+    _show(folder, found, as_json=as_json)
+    return _exit_code(found, interrupted=False)
 
 
 def _worked(folder: FleetFolder, work: Work, count: int, *, as_json: bool) -> Exit:
@@ -132,21 +132,21 @@ def _worked(folder: FleetFolder, work: Work, count: int, *, as_json: bool) -> Ex
             ) from None
         finally:
             folder.close()
-        _show(folder, as_json=as_json)
-        return _exit_code(folder, interrupted=interrupt.requested)
+        found = _found(folder)
+        _show(folder, found, as_json=as_json)
+        return _exit_code(found, interrupted=interrupt.requested)
 
 
-def _show(folder: FleetFolder, *, as_json: bool) -> None:
-    found = _found(folder)
+def _show(folder: FleetFolder, found: FleetRun | FleetComparison, *, as_json: bool) -> None:
     if as_json:
         tell_json(found.model_dump_json(by_alias=True, indent=2))
         return
     if isinstance(found, FleetComparison):
         for text in fleet_lines.comparison(found):
             tell(text)
-    for text in fleet_lines.table(folder.found()):
+    for text in fleet_lines.table(_rows(found)):
         tell(text)
-    if folder.missing():
+    if _rows(found).missing():
         again = f"{COMMAND} fleet {folder.request.kind} --resume {_typed(folder.path)}"
         tell(f"\nGo on with what is missing: {again}")
     elif folder.request.kind == "run":
@@ -159,27 +159,44 @@ def _typed(path: Path) -> str:
 
 def _found(folder: FleetFolder) -> FleetRun | FleetComparison:
     """The rows of a run; of a comparison also what they come to, over the hosts whose files are sound."""
-    rows = folder.found()
+    rows, found = _read(folder)
     if folder.request.kind == "run":
         return rows
-    there = [row for row in rows.hosts if row.status is HostStatus.OK and row.file]
-    stored = {row.host: StoredComparison.read(folder.path / row.file) for row in there}
-    threshold = next((one.header.threshold for one in stored.values()), 0.01)
     kinds = {host.name: host.kind for host in folder.request.hosts} if folder.request.spread else None
-    found = {host: one.comparisons for host, one in stored.items()}
-    return compared(rows, found, LEVEL, threshold, shared_by=kinds)
+    return compared(rows, found, LEVEL, folder.request.threshold, shared_by=kinds)
 
 
-def _exit_code(folder: FleetFolder, *, interrupted: bool) -> Exit:
+def _read(folder: FleetFolder) -> tuple[FleetRun, dict[str, Comparisons]]:
+    """Rows, and what a comparison's hosts found; one whose file went or was damaged since has no result."""
+    rows, found = folder.found(), {}
+    if folder.request.kind == "run":
+        return rows, {}
+    hosts = []
+    for row in rows.hosts:
+        told = row
+        if row.status is HostStatus.OK and row.file:
+            try:
+                found[row.host] = sound_comparison(folder.request, folder.path / row.file, row.host)
+            except TollError as error:
+                reason = f"its result cannot be used: {shown(error.what, 300)}"
+                told = row.model_copy(update={"status": HostStatus.REFUSED, "reason": reason})
+        hosts.append(told)
+    return rows.model_copy(update={"hosts": tuple(hosts)}), found
+
+
+def _rows(found: FleetRun | FleetComparison) -> FleetRun:
+    return found.fleet if isinstance(found, FleetComparison) else found
+
+
+def _exit_code(found: FleetRun | FleetComparison, *, interrupted: bool) -> Exit:
     if interrupted:
         return Exit.INTERRUPTED
-    found = _found(folder)
     if isinstance(found, FleetComparison):
         if any(one.regression for one in found.benchmarks):
             return Exit.REGRESSION_OR_FAILED_CHECK
         if any(_open(one) for one in found.benchmarks) or not found.benchmarks or found.uneven:
             return Exit.INCONCLUSIVE
-    return Exit.INCONCLUSIVE if folder.missing() else Exit.FINE
+    return Exit.INCONCLUSIVE if _rows(found).missing() else Exit.FINE
 
 
 def _open(one: FleetChange) -> bool:

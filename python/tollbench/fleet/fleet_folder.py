@@ -23,7 +23,7 @@ from typing import Annotated, Any, BinaryIO, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tollbench.errors import REFUSALS, TollError
-from tollbench.fleet.fleets import FleetRun, HostName, HostRow, HostStatus, Identity, Text
+from tollbench.fleet.fleets import FleetRun, HostName, HostRow, Identity, Text
 from tollbench.fleet.hosts import MOST_HOSTS, AccessWord, Engine, Host, KindWord, RemotePath, SshWord, shares
 from tollbench.text import shown
 from tollbench.writing import open_again, open_new
@@ -76,6 +76,15 @@ class FleetRequest(BaseModel):
         """One of its hosts."""
         (found,) = (host for host in self.hosts if host.name == name)
         return found.host()
+
+    @property
+    def threshold(self) -> float:
+        """Of a comparison, as its hosts were told it."""
+        told = dict(zip(self.words[1::2], self.words[2::2], strict=False)).get("--threshold", "")
+        with suppress(ValueError):
+            if 0.0 < (found := float(told)) < 10.0:
+                return found
+        return 0.01  # what it is where nothing is said
 
     def shares(self) -> dict[str, tuple[int, int]]:
         """As `hosts.shares`; empty where every host compares everything."""
@@ -170,10 +179,6 @@ class FleetFolder:
         """All rows, in the order of the hosts."""
         rows = tuple(self.rows[host.name] for host in self.request.hosts)
         return FleetRun(run=self.request.run, folder=str(self.path), hosts=rows)
-
-    def missing(self) -> list[HostRow]:
-        """Rows of hosts without a result."""
-        return [row for row in self.found().hosts if row.status is not HostStatus.OK]
 
 
 def _parsed(path: Path, content: bytes) -> tuple[FleetRequest, dict[str, HostRow]]:

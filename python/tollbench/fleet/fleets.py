@@ -77,6 +77,10 @@ class FleetRun(FleetRecord):
     folder: str = Field(description="where its results lie")
     hosts: tuple[HostRow, ...]
 
+    def missing(self) -> list[HostRow]:
+        """Rows of hosts without a result."""
+        return [row for row in self.hosts if row.status is not HostStatus.OK]
+
 
 class HostFacts(FleetRecord):
     """What a host says of itself when it is looked at."""

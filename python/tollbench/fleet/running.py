@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -15,9 +16,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from tollbench.compare.stored import StoredComparison
+from tollbench.compare.verdicts import Comparisons
 from tollbench.errors import TollError
 from tollbench.fleet.contact import MOST_RESULT_BYTES, Contact, NoContact
-from tollbench.fleet.fleet_folder import FleetFolder
+from tollbench.fleet.fleet_folder import FleetFolder, FleetRequest
 from tollbench.fleet.fleets import MOST_TEXT, HostAnswer, HostRow, HostState, HostStatus
 from tollbench.fleet.hosts import Host, state_in_queue
 from tollbench.fleet.looking import AT_ONCE, LEAST_FREE_MB, Looked, looked_at
@@ -35,6 +37,7 @@ STOPPING_S = 60.0  # for hosts to end after Ctrl-C, and for what they have to ar
 LOST_TRIES = 3
 _TRY_AGAIN_S = 3.0
 _SELDOM_S = 60.0
+_OF_TWINS = re.compile(r" \(\d+\)$")  # of a commit that was named twice
 _MOST_LEFT = 100  # folders on one host
 # An answer may still lie on hosts whose rows are these: the same run is asked for again.
 _MAY_HAVE_ENDED = frozenset({HostStatus.SENT, HostStatus.LOST})
@@ -160,8 +163,7 @@ class FleetSession:
         share = self.folder.request.shares().get(host.name)
         if share is None:
             return ()
-        level = 1.0 - (1.0 - LEVEL) / share[1]  # all parts together hold at the fleet's
-        return ("--share", f"{share[0]}/{share[1]}", "--level", f"{level:.6f}")
+        return ("--share", f"{share[0]}/{share[1]}", "--level", f"{_level(share):.6f}")
 
     def _through_the_engine(self, engine: Engine, jobs: Sequence[Placed]) -> None:
         hosts = {placed.host.name: placed.host for placed in jobs}
@@ -278,7 +280,7 @@ class FleetSession:
         incoming = path.with_name(f".{path.name}")  # under its name it is sound
         write_own(incoming, content)
         try:
-            check_result(kind, incoming, row.run)
+            check_result(self.folder.request, incoming, row)
             incoming.rename(path)  # where it came twice, it counts once
         finally:
             incoming.unlink(missing_ok=True)
@@ -432,13 +434,31 @@ def _plain_bytes(path: Path, size: int) -> bytes:
         return file.read(size + 1)
 
 
-def check_result(kind: str, path: Path, identity: str) -> None:
+def check_result(request: FleetRequest, path: Path, row: HostRow) -> None:
     """Raises TollError for a result that is not sound, or of another run."""
-    if kind == "run":
+    if request.kind == "run":
         with RunFile.open(path) as run_file:
-            if run_file.header().uuid != identity:
+            if run_file.header().uuid != row.run:
                 raise TollError("it is of another run", "ask again: --resume")
     else:
-        stored = StoredComparison.read(path)
-        if not stored.header.sides:
-            raise TollError("it compares nothing", "ask again: --resume")
+        sound_comparison(request, path, row.host)
+
+
+def sound_comparison(request: FleetRequest, path: Path, host: str) -> Comparisons:
+    """What a host found, of what it was asked for. Raises TollError for anything else.
+
+    A raw file has no identity of its own: a host may answer with one that it made on another day.
+    """
+    stored = StoredComparison.read(path)
+    commits = tuple(_OF_TWINS.sub("", side) for side in stored.header.sides)
+    if commits != tuple(commit[:12] for commit in request.revisions):
+        raise TollError("it compares other revisions", "ask again: --resume")
+    level = _level(request.shares().get(host, (1, 1)))
+    if (stored.header.threshold, f"{stored.header.level:.6f}") != (request.threshold, f"{level:.6f}"):
+        raise TollError("it was judged by another threshold or level", "ask again: --resume")
+    return stored.comparisons
+
+
+def _level(share: tuple[int, int]) -> float:
+    """At which a host judges its part, so that all parts together hold at the fleet's."""
+    return 1.0 - (1.0 - LEVEL) / share[1]

@@ -30,7 +30,7 @@ def test_the_last_line_of_a_host_is_its_row(tmp_path):
     folder.close()
     again = FleetFolder.read(tmp_path / "fleet")
     assert [row.status for row in again.found().hosts] == [HostStatus.OK, HostStatus.PLANNED]
-    assert [row.host for row in again.missing()] == ["two"]
+    assert [row.host for row in again.found().missing()] == ["two"]
 
 
 def test_a_line_that_a_kill_cut_is_passed_over_and_removed(tmp_path):

@@ -324,7 +324,11 @@ def test_a_job_waits_for_all_locks_together_as_long_as_it_was_told(tmp_path, mon
     def end(*_):
         raise on_host.JobEnded("failed", "here")
 
-    monkeypatch.setattr(on_host, "taken", lambda _names, end, _command: until.append(end) or [])
+    def taken(_names, end, _command):
+        until.append(end)
+        return []
+
+    monkeypatch.setattr(on_host, "taken", taken)
     monkeypatch.setattr(on_host, "toll_of", end)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     job, before = {"boot_id": "", "wait_s": 60.0, "identity": IDENTITY}, time.monotonic()

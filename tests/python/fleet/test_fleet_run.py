@@ -19,6 +19,8 @@ from tollbench.cli import fleet_asking, fleet_running
 from tollbench.cli.run import Profile
 from tollbench.errors import TollError
 from tollbench.fleet import reframe_engine, running
+from tollbench.fleet.fleet_folder import FleetFolder
+from tollbench.fleet.fleets import HostRow
 from tollbench.store import RunFile
 
 HOSTS = ("one", "two", "unknown", "gone", "locked", "failing", "lying", "evil")
@@ -68,9 +70,11 @@ def test_what_a_host_answers_is_no_command_here(mixed):
 def test_a_sound_run_file_of_another_run_is_refused(mixed):
     hosts, _, rows = mixed
     folder = hosts.folder / "work/runs/first"
-    running.check_result("run", folder / rows["one"]["file"], rows["one"]["run"])
+    request, file = FleetFolder.read(folder).request, folder / rows["one"]["file"]
+    one, two = (HostRow.model_validate(rows[name]) for name in ("one", "two"))
+    running.check_result(request, file, one)
     with pytest.raises(TollError, match="of another run"):
-        running.check_result("run", folder / rows["one"]["file"], rows["two"]["run"])
+        running.check_result(request, file, two)
 
 
 def test_what_is_printed_follows_its_schema(mixed):

@@ -170,7 +170,7 @@ def test_one_fleet_is_measured_by_one_toll(tmp_path):
     )
     other = SentToll(Path("toll.whl"), "0" * 64, "another", "2")
     with pytest.raises(TollError, match="were sent another toll"):
-        again.run(lambda: other, again.folder.missing())
+        again.run(lambda: other, again.folder.found().missing())
     assert again.folder.rows["one"].sources == "x"
     again.folder.close()
 
