@@ -85,6 +85,8 @@ def of_file(path: Path) -> tuple[Host, ...]:
                 f"{path}: hosts.{host.name} says nothing by which {host.engine} finds its machine",
                 'add the words for its queue and node: access = ["-q", "QUEUE", "-l", "host=NAME"]',
             )
+        for option, path_there in (("python", host.python), ("toll", host.toll)):
+            _check_whole(f"{path}: hosts.{host.name}: {option} =", path_there)
         key = (host.engine, *(host.access or (host.ssh,)))
         if (other := by_alias.setdefault(key, host.name)) != host.name:
             raise TollError(
@@ -118,6 +120,7 @@ def of_slurm(partition: str, python: str = "python3", toll: str = "") -> tuple[H
                 f"{option} {shown(path)} is no path that every shell takes as it is",
                 "name it by letters, digits and ._+-/ alone, for example /opt/python3.12/bin/python3",
             )
+        _check_whole(option, path)
     command = ["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N"]
     try:
         done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=_SINFO_S, check=False)
@@ -136,6 +139,15 @@ def of_slurm(partition: str, python: str = "python3", toll: str = "") -> tuple[H
         Host(node, "", python, toll, "squeue", (f"--partition={partition}", f"--nodelist={node}"))
         for node in nodes
     )
+
+
+def _check_whole(where: str, path: str) -> None:
+    """Raises TollError for ~: no shell over there would put a home in its place."""
+    if path.startswith("~"):
+        raise TollError(
+            f"{where} {shown(path)} begins with ~, which stays as it is on a host",
+            "write the whole path, for example /home/me/python3.12/bin/python3",
+        )
 
 
 def state_in_queue(host: Host) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import importlib.util
+import re
 import subprocess
 import zipfile
 from base64 import urlsafe_b64encode
@@ -17,6 +18,7 @@ from tollbench.interpreters import interpreter
 from tollbench.text import shown
 
 _PACKAGE = "tollbench/"
+_NAME = re.compile(r"tollbench-([\w.+]+)(?:-\d[\w.]*)?-[\w.]+-[\w.]+-[\w.]+\.whl", re.ASCII)
 _LEFT_OUT = ("INSTALLER", "REQUESTED", "direct_url.json", "RECORD")  # what an installer adds
 _ALWAYS = (1980, 1, 1, 0, 0, 0)  # one content, one hash
 
@@ -35,6 +37,11 @@ def wheel_for_hosts(folder: Path, given: Path | None) -> SentToll:
     """The wheel `given`, else one of the toll that runs here, made in `folder`. Raises TollError."""
     make = _of_checkout if home.CHECKOUT else _of_installed
     path = given or make(folder)
+    if (named := _NAME.fullmatch(path.name)) is None:
+        raise TollError(
+            f"{path} is not named as a wheel of toll is, by which pip knows it on the hosts",
+            "leave it the name that it was made with: tollbench-VERSION-py3-none-any.whl",
+        )
     try:
         with zipfile.ZipFile(path) as archive:
             sources = _fingerprint(archive)
@@ -42,7 +49,7 @@ def wheel_for_hosts(folder: Path, given: Path | None) -> SentToll:
         raise TollError(
             f"{path} is no wheel of toll: {shown(str(error))}", "make one: uvx hatchling build -t wheel"
         ) from None
-    return SentToll(path, hashlib.sha256(path.read_bytes()).hexdigest(), sources, path.name.split("-")[1])
+    return SentToll(path, hashlib.sha256(path.read_bytes()).hexdigest(), sources, named[1])
 
 
 def _fingerprint(archive: zipfile.ZipFile) -> str:

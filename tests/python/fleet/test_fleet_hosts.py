@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import pytest
 
 from tollbench.errors import TollError
@@ -9,6 +11,7 @@ from tollbench.fleet import hosts
 from tollbench.fleet.contact import Contact, NoContact
 from tollbench.fleet.fleets import HostFacts
 from tollbench.fleet.looking import looked_at
+from tollbench.fleet.sending import wheel_for_hosts
 
 
 def read(tmp_path, text):
@@ -47,6 +50,8 @@ def test_hosts_of_one_kind_share_a_table_and_others_have_it_whole(tmp_path):
         ('[hosts.one]\nssh = "-oProxyCommand=x"\n', "ssh"),
         ('[hosts.one]\nssh = "a; touch /tmp/x"\n', "ssh"),
         ('[hosts.one]\npython = "python3; true"\n', "python"),
+        ('[hosts.one]\npython = "~/bin/python3"\n', "python = ~/bin/python3 begins with ~"),
+        ('[hosts.one]\ntoll = "~me/toll"\n', "toll = ~me/toll begins with ~"),
         ('[hosts."../up"]\n', "hosts"),
         ('[hosts.one]\nengine = "dask"\n', "engine"),
         ('[hosts.one]\nengine = "flux"\n', "says nothing by which flux finds its machine"),
@@ -57,6 +62,17 @@ def test_hosts_of_one_kind_share_a_table_and_others_have_it_whole(tmp_path):
 def test_a_mistake_in_the_file_is_a_sentence(tmp_path, text, said):
     with pytest.raises(TollError, match=said):
         read(tmp_path, text)
+
+
+@pytest.mark.parametrize("name", ["toll.whl", "tollbench-1.whl", "other-1-py3-none-any.whl", "tollbench"])
+def test_a_wheel_that_is_named_otherwise_is_a_sentence(tmp_path, name):
+    path = tmp_path / name
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tollbench/__main__.py", "")
+    with pytest.raises(TollError, match="is not named as a wheel of toll is"):
+        wheel_for_hosts(tmp_path, path)
+    sound = path.rename(tmp_path / "tollbench-0.1.0.dev1+x-py3-none-any.whl")
+    assert wheel_for_hosts(tmp_path, sound).version == "0.1.0.dev1+x"
 
 
 def test_without_slurm_it_says_so(monkeypatch):

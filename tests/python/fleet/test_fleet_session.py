@@ -292,6 +292,8 @@ def test_a_host_that_measures_is_asked_less_and_less(tmp_path, monkeypatch):
 def test_words_of_the_command_line_are_held_against_the_same_forms(python, toll):
     with pytest.raises(TollError, match="no path that every shell takes"):
         fleet_asking.hosts(None, "lab", python, toll)
+    with pytest.raises(TollError, match="begins with ~"):
+        fleet_asking.hosts(None, "lab", "~/python3", "")
 
 
 def test_what_cannot_be_stored_is_a_sentence():
