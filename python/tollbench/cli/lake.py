@@ -305,7 +305,7 @@ def _named_runs(names: Sequence[str], host: str | None) -> dict[Path, str]:
             path = run_path(name)
             found[path] = host_of(path) if host is None else host
         elif host == "":
-            found |= dict.fromkeys(runs_of_fleet(Path(name)), "")
+            found |= {path: "" for path, _ in runs_of_fleet(Path(name))}
         elif host is not None:
             raise TollError(f"--host names one machine, and {name} is a fleet", "leave --host out")
         else:

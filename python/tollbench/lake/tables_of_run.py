@@ -81,6 +81,18 @@ def tables_of_run(
 
     Raises TollError for a file that holds the impossible, or whose run has no identity.
     """
+    try:
+        return _tables_of_run(run_file, host, commit, samples=samples, on_launch=on_launch)
+    except (pa.ArrowException, OverflowError) as error:  # a number beyond what its column holds
+        raise TollError(
+            f"{run_file.path} holds what no table of a lake can: {shown(str(error), 200)}",
+            "ask whoever made it for a new copy",
+        ) from None
+
+
+def _tables_of_run(
+    run_file: RunFile, host: str, commit: str, *, samples: bool, on_launch: Callable[[int, int], None]
+) -> LakeRun:
     header = run_file.header()
     run, started = _identity(run_file, header.uuid), _instant(run_file, header.started_utc)
     machine = StatedMachine.of(header.machine, _label("--host", host, MOST_HOST))
@@ -254,7 +266,7 @@ def _run_row(found: Results) -> dict[str, Any]:
 def _known_instant(text: str | None) -> datetime | None:
     try:
         return None if text is None else datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)
-    except ValueError:
+    except (ValueError, OverflowError):  # in the year 1, east of Greenwich
         return None
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from tollbench.store.records import CaseRecord, Launch, RunHeader, WorkloadRecord
 from tollbench.store.sample_reading import SampleReader
-from tollbench.store.untrusted import MAX_TEXT, CheckedRow, has_table
+from tollbench.store.untrusted import MAX_ROUND, MAX_TEXT, CheckedRow, has_table
 from tollbench.words import (
     Allocations,
     Batch,
@@ -294,7 +294,9 @@ def _launch(
     allocations: Allocations | None,
     company: int,
 ) -> Launch:
-    return _record(row, Launch, batches=batches, allocations=allocations, company=company)
+    if (number := row.integer("round")) > MAX_ROUND:
+        raise row.fail("round", f"is more than {MAX_ROUND}")
+    return _record(row, Launch, round=number, batches=batches, allocations=allocations, company=company)
 
 
 def _answer(row: CheckedRow) -> int:

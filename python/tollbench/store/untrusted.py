@@ -44,6 +44,7 @@ MAX_ROWS = {
     "sample_block": 1_000_000, "gauge": 10_000_000, "look": 1_000_000,
     "census": 10_000_000,
 }  # fmt: skip
+MAX_ROUND = 2**31 - 1
 MAX_BATCHES = 100_000  # of one launch: 25 s of the shortest
 CHECK_SECONDS = 60.0
 

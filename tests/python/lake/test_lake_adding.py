@@ -20,6 +20,7 @@ from made_lakes import CPU, added, machine, run, run_id, run_of
 from made_runs import Made
 
 from tollbench.errors import TollError
+from tollbench.lake import tables_of_run
 from tollbench.lake.compacting import compact
 from tollbench.lake.lake_folder import Added, LakeFolder
 from tollbench.lake.lake_rows import rows_of_table
@@ -334,6 +335,20 @@ def test_a_run_without_an_identity_is_refused(lake: LakeFolder, tmp_path: Path, 
 def test_a_run_of_no_time_is_refused(lake: LakeFolder, tmp_path: Path) -> None:
     with pytest.raises(TollError, match="is no instant"):
         added(lake, run(tmp_path, 1, {"quick": 10.0}, started_utc="yesterday"))
+
+
+def test_what_no_table_can_hold_is_a_sentence(
+    lake: LakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = run(tmp_path, 1, {"quick": 10.0}, launch_changes={"started_utc": "0001-01-01T00:00:00+14:00"})
+    assert added(lake, path) is Added.ADDED  # an instant that cannot be is none
+    path = run(tmp_path, 2, {"quick": 10.0}, seed=2**63 - 1)
+    assert added(lake, path) is Added.ADDED
+    beyond = run(tmp_path, 3, {"quick": 10.0})
+    monkeypatch.setattr(tables_of_run, "_exported", lambda *_: pa.array([2**40], pa.int32()))
+    with pytest.raises(TollError, match=r"run-3.toll holds what no table of a lake can") as caught:
+        added(lake, beyond)
+    assert caught.value.next_step
 
 
 PLANTED = {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import jsonschema
@@ -82,11 +84,15 @@ def test_ratios_without_intervals_judge_no_machine(toll: Lake, judged: int, slow
 
 def test_a_run_that_cannot_be_added_does_not_keep_the_others_out(toll: Lake, folder: Path) -> None:
     (folder / "broken.toll").write_text("no run")
-    done = toll("lake", "add", "broken.toll", "run-1.toll", "--lake", "lab")
+    late = run(folder, 7, {"quick": 10.0})
+    with closing(sqlite3.connect(late)) as connection, connection:
+        connection.execute("UPDATE launch SET round = round + 2147483648")
+    done = toll("lake", "add", "broken.toll", "run-7.toll", "run-1.toll", "--lake", "lab")
     assert done.returncode == 2
     assert "run-1.toll: is there" in done.stdout
     assert "broken.toll is not a run file" in done.stderr
-    assert "1 run of 2 could not be added" in done.stderr
+    assert "run-7.toll is not sound: launch.round is more than" in done.stderr
+    assert "2 runs of 3 could not be added" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -106,6 +112,9 @@ def test_runs_of_a_fleet_are_of_its_hosts_by_its_folder_or_by_their_names(toll: 
     assert toll("lake", "add", "fleet/big.toll", "--host", "", "--lake", "lab-5").returncode == 0
     (line,) = json.loads(toll("lake", "runs", "--lake", "lab-5", "--json").stdout)["runs"]
     assert line["machine"]["host"] == ""
+    assert toll("lake", "add", "fleet", "--host", "", "--lake", "lab-6").returncode == 0
+    answer = json.loads(toll("lake", "runs", "--lake", "lab-6", "--json").stdout)
+    assert [line["machine"]["host"] for line in answer["runs"]] == ["", ""]
     refused = toll("lake", "add", "fleet/big.toll", "--lake", "lab-5")
     assert refused.returncode == 2
     assert "give --host as it was given then, '' where it was not" in refused.stderr

@@ -197,6 +197,7 @@ def test_view_in_place_of_a_table(path: Path) -> None:
         'UPDATE "case" SET parameters = \'{"a": [1]}\'',
         "UPDATE launch SET purpose = 'fun'",
         "UPDATE launch SET wall_ns = -1",
+        "UPDATE launch SET round = 2147483648",
         "UPDATE launch SET clock = 'null'",
         "UPDATE batch SET units = 0",
         "UPDATE batch SET wall_ns = -2.0",
