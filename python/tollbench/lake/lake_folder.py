@@ -3,7 +3,8 @@
     toll-lake.json                                        the folder's format, and the newest schema in it
     TABLE/by_machine=ID/by_month=2026-11/RUN.v1.parquet   one run; v1 is the version of its schema
     TABLE/by_machine=all/by_month=2026-11/compacted-ID.v1.parquet
-    runs/RUN.json                                         where the run is: written last
+    runs/RUN.json                                         where the run is: at first that it comes there,
+                                                          at last that it has come
     compacted.json                                        compacted files that count, and the runs in them:
                                                           of all tables, or of those that questions read
 
@@ -42,6 +43,7 @@ MANIFEST: Final = "compacted.json"
 ALL: Final = "all"
 SAMPLES: Final = "sample"
 COMPACTING: Final = "compacting.lock"
+_COMING: Final = "coming"
 _MACHINE: Final = re.compile(r"by_machine=(m[0-9a-f]{20}|all)")
 _MONTH: Final = re.compile(r"by_month=(\d{4}-\d\d)")
 _FILE: Final = re.compile(rf"({RUN_ID.pattern}|compacted-[0-9a-f]{{16}})\.v([1-9]\d{{0,3}})\.parquet")
@@ -90,6 +92,20 @@ class Manifest:
 def head_text() -> str:
     """Of the file that makes a folder a lake."""
     return json.dumps({"toll_lake": FORMAT, "schema": VERSION}) + "\n"
+
+
+def coming_text(run: LakeRun) -> str:
+    """Of the claim of a run whose tables are on their way: by it what a kill leaves of them is found."""
+    return json.dumps({"machine": run.machine, "month": run.month, _COMING: True}) + "\n"
+
+
+def write_in_place(claim: Path, text: str) -> None:
+    """Under another file of that name nobody would wait for us any more: `alone` holds this one."""
+    with claim.open("r+b") as file:
+        file.truncate()
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def told_by_key(key: str) -> tuple[str, str, str, str, int] | None:
@@ -219,6 +235,16 @@ class LakeFolder:
         told = {run: self._read_json(self.root / RUNS / f"{run}.json") for run in set(runs)}
         return frozenset(run for run, said in told.items() if said and said.get("finished") is True)
 
+    def left_behind(self, run: str) -> list[str]:
+        """Where files may lie of a run that was on its way in when toll was killed; of another host too."""
+        told = self._read_json(self.root / RUNS / f"{run}.json")
+        if not told or told.get(_COMING) is not True:
+            return []
+        where = f"by_machine={told.get('machine')}/by_month={told.get('month')}"
+        versions = range(1, VERSION + 1)
+        keys = (f"{table}/{where}/{run}.v{version}.parquet" for table in TABLES for version in versions)
+        return [key for key in keys if (known := told_by_key(key)) is not None and known[1] != ALL]
+
     def place(self, table: str, machine: str, month: str, name: str) -> Path:
         """Where a file of today's schema lies."""
         return (
@@ -228,7 +254,7 @@ class LakeFolder:
     def _claimed(self, run: LakeRun) -> Added | None:
         """Whether the run is there; None where it is not. Raises TollError where another one is."""
         told = self._read_json(self.root / RUNS / f"{run.run}.json")
-        if not told:
+        if not told or told.get(_COMING) is True:
             return None
         if told.get("machine") != run.machine or told.get("month") != run.month:
             raise TollError(
@@ -278,6 +304,10 @@ class LakeFolder:
         ordered = sorted(names, key=lambda name: name == MARKER)  # questions read it: it comes last
         places = {name: self.place(name, run.machine, run.month, run.run) for name in ordered}
         try:
+            if fresh:
+                for key in self.left_behind(run.run):
+                    (self.root / key).unlink(missing_ok=True)
+                write_in_place(claim, coming_text(run))
             place_together([(path, partial(_parquet, run.tables[name])) for name, path in places.items()])
             for older in () if fresh else older_versions(places.values()):
                 older.unlink(missing_ok=True)  # else whoever reads the folder as it is sees the run twice
@@ -293,6 +323,9 @@ class LakeFolder:
             for path in places.values() if fresh else ():
                 with suppress(OSError):
                     path.unlink()
+            if fresh:
+                with suppress(OSError):
+                    write_in_place(claim, "")
             raise
 
     def _listed(self, table: str) -> Iterator[LakeFile]:

@@ -33,6 +33,7 @@ from tollbench.lake.lake_folder import (
     SAMPLES,
     Added,
     LakeFolder,
+    coming_text,
     head_text,
     older_versions,
     telling,
@@ -113,9 +114,13 @@ class ObjectLake:
             self._brought(scratch, HEAD)
             self._brought(scratch, MANIFEST)
             before = self._brought(scratch, claim)
-            outcome = LakeFolder.open(scratch, self.called).add(run)
+            folder = LakeFolder.open(scratch, self.called)
+            left = folder.left_behind(run.run)
+            outcome = folder.add(run)
+            if outcome is Added.ADDED:
+                before = self._announced(run, claim, before, left, held)
             if outcome is not Added.ALREADY:
-                self._put_run(scratch, claim, before, held)
+                self._put_run(scratch, claim, before, held, fresh=outcome is Added.ADDED)
             return outcome
 
     @contextmanager
@@ -175,7 +180,18 @@ class ObjectLake:
         write_own(path, found[0])
         return found[1]
 
-    def _put_run(self, scratch: Path, claim: str, before: Held | None, held: Lease) -> None:
+    def _announced(
+        self, run: LakeRun, claim: str, before: Held | None, left: Sequence[str], held: Lease
+    ) -> Held:
+        """The claim that says that the run comes, once what an earlier kill left of it is gone."""
+        held.check()
+        self._store.delete(left)
+        try:
+            return self._store.put(claim, coming_text(run).encode(), before)
+        except Changed:
+            raise self._crossed("added the same run to") from None
+
+    def _put_run(self, scratch: Path, claim: str, before: Held | None, held: Lease, *, fresh: bool) -> None:
         """Tables first, the one that questions read behind them, the claim last; each over what was there.
 
         After a failure its tables stay: who adds the run next writes over them, and may have done so already.
@@ -188,7 +204,7 @@ class ObjectLake:
                 held.check()
                 self._put_table(key, scratch / key, there[key])
             held.check()
-            if before is not None:  # an older toll's files of it, which whoever reads the bucket would count
+            if not fresh:  # an older toll's files of it, which whoever reads the bucket would count
                 self._store.delete(map(str, older_versions(map(Path, keys))))
             self._store.put(claim, (scratch / claim).read_bytes(), before)
         except Changed:

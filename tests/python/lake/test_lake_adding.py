@@ -8,6 +8,7 @@ import json
 import os
 import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -20,7 +21,7 @@ from made_lakes import CPU, added, machine, run, run_id, run_of
 from made_runs import Made
 
 from tollbench.errors import TollError
-from tollbench.lake import tables_of_run
+from tollbench.lake import lake_folder, tables_of_run
 from tollbench.lake.compacting import compact
 from tollbench.lake.lake_folder import Added, LakeFolder
 from tollbench.lake.lake_rows import rows_of_table
@@ -306,6 +307,45 @@ def test_what_a_kill_left_is_no_run_and_is_added_again(lake: LakeFolder, tmp_pat
     assert lake.files("summary") == []
     assert added(lake, path) is Added.ADDED
     assert len(lake.files("summary")) == 1
+
+
+def test_what_a_kill_left_under_another_host_is_no_second_machine(
+    lake: LakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = run_of(tmp_path, 1, [Made("quick", [10.0] * 8)])
+    written = lake_folder.write_own
+
+    def killed(place: Path, _text: str) -> None:
+        raise SystemExit(str(place))
+
+    monkeypatch.setattr(lake_folder, "write_own", killed)
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)
+    with monkeypatch.context() as died:  # nothing is tidied up
+        died.setattr(lake_folder, "write_in_place", in_place_once())
+        with pytest.raises(SystemExit):
+            added(lake, path, host="wrong", samples=True)
+    monkeypatch.undo()
+    assert lake_folder.write_own is written
+    (wrong,) = (file.machine for file in lake.files("summary"))
+    assert added(lake, path, host="right") is Added.ADDED
+    (right,) = (file.machine for file in lake.files("summary"))
+    assert right != wrong
+    assert not list(lake.root.glob(f"*/by_machine={wrong}/*/*.parquet"))
+    claim = json.loads((lake.root / "runs" / f"{run_id(1)}.json").read_text())
+    assert (claim["machine"], claim.get("coming")) == (right, None)
+    assert added(lake, path, host="right") is Added.ALREADY
+
+
+def in_place_once() -> Callable[[Path, str], None]:
+    """Writes, and then no more: as where a kill comes before what an error would tidy up."""
+    written: list[Path] = []
+
+    def write(claim: Path, text: str) -> None:
+        if not written:
+            claim.write_text(text)
+        written.append(claim)
+
+    return write
 
 
 def test_a_folder_of_other_things_is_no_lake(tmp_path: Path) -> None:
