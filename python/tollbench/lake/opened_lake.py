@@ -62,6 +62,10 @@ class OpenedLake:
             try:
                 return self._connection.sql(sql, params=arguments or None).to_arrow_table()
             except duckdb.Error as error:
+                if _is_of_memory(error):
+                    raise self._too_much(
+                        "question", "ask about less: name a contender, -p or --machine"
+                    ) from None
                 if not self._looked_again():
                     raise self._not_ours(error) from None
         raise TollError(f"{self.lake.called} changes while it is read", "ask again")
@@ -86,11 +90,8 @@ class OpenedLake:
             except _OF_THE_QUERY as error:
                 raise _refused(error) from None
             except (duckdb.Error, pa.ArrowException, OSError) as error:  # the last two: while rows come
-                if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory" in str(error):
-                    raise TollError(
-                        f"the query wants more than {self._memory_mb} MB",
-                        "narrow it, or allow more: --memory MB",
-                    ) from None
+                if _is_of_memory(error):
+                    raise self._too_much("query", "narrow it, or allow more: --memory MB") from None
                 if not self._looked_again():
                     raise _refused(error) from None
         raise TollError(f"{self.lake.called} changes while it is read", "ask again")
@@ -127,6 +128,8 @@ class OpenedLake:
                 return self._connected()
             except duckdb.Error as error:  # of a file's head, which is read for its columns
                 gone = any(not file.path.exists() for files in self._files.values() for file in files)
+                if _is_of_memory(error):
+                    raise self._too_much("lake", "put its files together: toll lake compact") from None
                 if not gone and not self._leave_out_broken():
                     raise self._not_ours(error) from None
         raise TollError(f"{self.lake.called} changes while it is read", "ask again")
@@ -147,12 +150,20 @@ class OpenedLake:
         self.notes += [f"{name} is half-written, and left out: add its run again" for name in named]
         return bool(broken)
 
+    def _too_much(self, what: str, step: str) -> TollError:
+        return TollError(f"the {what} wants more than {self._memory_mb} MB", step)
+
     def _not_ours(self, error: Exception) -> TollError:
         said = _first(error).replace(f"{self.lake.root}/", "")
         return TollError(
             f"{self.lake.called} holds a file that toll did not write: {said}",
             "take the file out of the lake, and add its run again",
         )
+
+
+def _is_of_memory(error: Exception) -> bool:
+    """Not of the files: who is told to take one out of the lake loses what it holds."""
+    return isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory" in str(error)
 
 
 def _first_rows(reader: pa.RecordBatchReader, most: int) -> tuple[pa.Table, int]:

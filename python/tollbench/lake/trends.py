@@ -27,7 +27,10 @@ def trend(opened: OpenedLake, asked: Asked, machine: str = "", against: str = ""
     A host that states another machine than before (a new kernel) is gone on with behind a break. Raises
     TollError where that names no machine or several.
     """
-    rows = _of_machine(read_rows(opened, asked.workload, newest=""), machine)
+    meant = _machines_meant(opened, asked.workload, machine)
+    # Of these machines alone: of all of them, months of a thousand would have to be held.
+    where = "machine IN (SELECT unnest($machines))"
+    rows = read_rows(opened, asked.workload, where, newest="", arguments={"machines": meant})
     wanted = chosen_case(rows, asked)
     rows = in_one_unit(rows, wanted, opened.notes)
     reference = reference_of(rows, wanted.key, against)
@@ -62,15 +65,19 @@ def trend(opened: OpenedLake, asked: Asked, machine: str = "", against: str = ""
     )
 
 
-def _of_machine(rows: Sequence[LakeRow], machine: str) -> list[LakeRow]:
-    """Those of the machines that are meant. Raises TollError where that is none, or several."""
-    named = {row.machine.machine: row.machine for row in rows}
-    hosts = {name for name, one in named.items() if machine and one.host == machine}
+def _machines_meant(opened: OpenedLake, workload: str, machine: str) -> list[str]:
+    """Their identities. Raises TollError where that is none, or several."""
+    sql = "SELECT DISTINCT machine, host FROM summary WHERE workload = $workload"
+    there = opened.ask(sql, {"workload": workload}).to_pylist()
+    named = {row["machine"]: clean(row["host"] or "") for row in there if row["machine"]}
+    if not named:
+        raise TollError(f"the lake has no workload {workload}", "what it has: toll lake runs")
+    hosts = {name for name, host in named.items() if machine and host == machine}
     begun = {name for name in named if len(machine) >= _SHORTEST_ID and name.startswith(machine)}
     chosen = hosts or begun or (set() if machine else set(named))
     if len(chosen) == 1 or hosts:
-        return [row for row in rows if row.machine.machine in chosen]
-    offered = ", ".join(sorted({one.host or one.machine for one in named.values()})[:20])
+        return sorted(chosen)
+    offered = ", ".join(sorted({host or clean(name) for name, host in named.items()})[:20])
     what = (
         "several machines measured it" if not machine or chosen else f"{shown(machine, 60)} names no machine"
     )

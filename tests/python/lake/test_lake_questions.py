@@ -347,6 +347,24 @@ def test_a_new_kernel_is_a_break_of_the_host_and_nothing_is_compared_across(
     assert found.steps == []
 
 
+def test_a_trend_reads_no_other_machines_rows(lake: LakeFolder, tmp_path: Path) -> None:
+    for number in range(3):
+        added(lake, run(tmp_path, number, {"quick": 10.0, "slow": 20.0}), host=f"host{number}")
+    with OpenedLake(lake) as opened:
+        read, ask_lake = [], opened.ask
+
+        def asked(sql: str, arguments: Any = None) -> Any:
+            read.append(ask_lake(sql, arguments))
+            return read[-1]
+
+        opened.ask = asked  # type: ignore[method-assign]
+        assert trend(opened, SLOW, "host1").machine.host == "host1"
+        hosts = [set(table["host"].to_pylist()) for table in read if "rounds" in table.column_names]
+        assert hosts == [{"host1"}]
+        with pytest.raises(TollError, match="no workload tasks/gone"):
+            trend(opened, Asked.of("tasks/gone/x"))
+
+
 def test_a_trend_of_several_machines_asks_which_one(lake: LakeFolder, tmp_path: Path) -> None:
     for number in range(2):
         added(lake, run(tmp_path, number, {"quick": 10.0}), host=f"host{number}")

@@ -134,6 +134,17 @@ def test_impossible_values_are_a_sentence(lake: LakeFolder, column: str) -> None
     assert caught.value.next_step
 
 
+def test_a_question_that_takes_too_much_memory_blames_no_file(lake: LakeFolder) -> None:
+    many = "SELECT list(i::VARCHAR || repeat('x', 100)) FROM range(3_000_000) t(i)"
+    with OpenedLake(lake, memory_mb=50) as opened:
+        with pytest.raises(TollError, match="the question wants more than 50 MB") as caught:
+            opened.ask(many)
+        assert "take the file out" not in caught.value.next_step
+        with pytest.raises(TollError, match="the query wants more than 50 MB"):
+            opened.query(many, 1)
+        assert len(across_machines(opened, QUICK).rows) == 2
+
+
 def test_a_column_of_another_type_or_a_missing_one_is_a_sentence(lake: LakeFolder) -> None:
     changed(summary(lake), "value", pa.array(["ten", "twenty"]))
     with OpenedLake(lake) as opened, pytest.raises(TollError, match="a file that toll did not write"):
