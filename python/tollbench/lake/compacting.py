@@ -196,13 +196,15 @@ def _put(held: Sequence[pa.Table], writer: pyarrow.parquet.ParquetWriter) -> Non
     writer.write_table(together, row_group_size=max(_LEAST_GROUP, together.num_rows // _GROUPS))
 
 
-def _pieces(lake: LakeFolder, table: str, file: LakeFile) -> Sequence[pa.Table]:
-    """The file's row groups with the columns of today. Raises TollError where it is not what toll writes."""
+def _pieces(lake: LakeFolder, table: str, file: LakeFile) -> Iterator[pa.Table]:
+    """The file's row groups with the columns of today, one at a time: all of a month's may be gigabytes.
+
+    Raises TollError where it is not what toll writes.
+    """
     schema = schema_of(table)
     names = columns_in(table, file.version)
     try:
         with pyarrow.parquet.ParquetFile(file.path) as opened:
-            found = []
             for number in range(opened.num_row_groups):
                 read = opened.read_row_group(number)
                 columns = [
@@ -211,8 +213,7 @@ def _pieces(lake: LakeFolder, table: str, file: LakeFile) -> Sequence[pa.Table]:
                     else read[older].cast(field.type)
                     for field in schema
                 ]
-                found.append(pa.Table.from_arrays(columns, schema=schema))
-            return found
+                yield pa.Table.from_arrays(columns, schema=schema)
     except (pa.ArrowException, KeyError) as error:
         raise TollError(
             f"{lake.name_of(file.path)} is not what toll writes: {shown(str(error).splitlines()[0], 200)}",

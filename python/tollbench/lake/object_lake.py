@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -225,19 +225,24 @@ class ObjectLake:
         )
 
     @contextmanager
-    def _copied(self, tables: Sequence[str]) -> Iterator[_SeenStore]:
-        """The copy is the store's state of one moment, and stays so for the block. Raises TollError."""
+    def _copied(self, tables: Sequence[str], months: Collection[str] | None = None) -> Iterator[_SeenStore]:
+        """The copy is the store's state of one moment, and stays so for the block. Raises TollError.
+
+        With `months` these are: what it has of others may be older.
+        """
         folder = self._cache / "lake"
         with _telling(self._cache):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with alone(self._cache / "lock"):
                 for _ in range(_TRIES):
-                    if (seen := self._looked(folder, tables)) is not None:
+                    if (seen := self._looked(folder, tables, months)) is not None:
                         yield seen
                         return
         raise TollError(f"{self.called} changes while it is read", "ask again")
 
-    def _looked(self, folder: Path, tables: Sequence[str]) -> _SeenStore | None:
+    def _looked(
+        self, folder: Path, tables: Sequence[str], months: Collection[str] | None
+    ) -> _SeenStore | None:
         """None where the store changed meanwhile."""
         self._brought(folder, HEAD)
         manifest = self._brought(folder, MANIFEST)
@@ -253,7 +258,7 @@ class ObjectLake:
             return None  # files that the older one names may be gone by now
         counts = _counting(copy)
         wanted = {key: held for key, held in listed.items() if counts(key)}
-        if not self._fetched(folder, wanted):
+        if not self._fetched(folder, {key: held for key, held in wanted.items() if _is_of(key, months)}):
             return None
         for key in _keys_in(folder, tables):
             if key not in wanted:
@@ -298,13 +303,16 @@ class ObjectLake:
             telling(self.called),
             self._beside_the_copy() as scratch,
         ):
-            found = [told_by_key(each.key) for table in tables for each in self._store.listed(table)]
-            own = {told[3] for told in found if told and told[1] != ALL}
+            found = (told_by_key(each.key) for table in tables for each in self._store.listed(table))
+            loose = [(told[2], told[3]) for told in found if told and told[1] != ALL]
+            own = {run for _, run in loose}
             (scratch / RUNS).mkdir()
             with ThreadPoolExecutor(_AT_ONCE) as pool:  # before the files are listed: see compacting.compact
                 list(pool.map(lambda run: self._brought(scratch, f"{RUNS}/{run}.json"), own))
-            with self._copied(tables) as seen:
-                _link(seen.copy.root, scratch, tables)
+            finished = LakeFolder(scratch, self.called).finished(own)
+            months = {month for month, run in loose if run in finished}  # others stay as they are
+            with self._copied(tables, months) as seen:
+                _link(seen.copy.root, scratch, tables, months)
             before = _content(scratch / MANIFEST)
             done = work(LakeFolder(scratch, self.called))
             if _content(scratch / MANIFEST) != before:
@@ -357,9 +365,15 @@ def _keys_in(folder: Path, tables: Iterable[str] = tuple(TABLES)) -> list[str]:
     return sorted(key for key in there if told_by_key(key) is not None)
 
 
-def _link(source: Path, target: Path, tables: Iterable[str]) -> None:
+def _is_of(key: str, months: Collection[str] | None) -> bool:
+    """Whether a file is of one of them; None: of any."""
+    return months is None or ((told := told_by_key(key)) is not None and told[2] in months)
+
+
+def _link(source: Path, target: Path, tables: Iterable[str], months: Collection[str] | None = None) -> None:
     """The same lake once more, at no cost where both lie on one disk: files are replaced, never changed."""
-    for key in (HEAD, MANIFEST, *_keys_in(source, tables)):
+    keys = (key for key in _keys_in(source, tables) if _is_of(key, months))
+    for key in (HEAD, MANIFEST, *keys):
         if (source / key).exists():
             (target / key).parent.mkdir(parents=True, exist_ok=True)
             try:

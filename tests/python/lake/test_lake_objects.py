@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -481,6 +482,27 @@ def test_a_manifest_that_changed_meanwhile_is_not_written_over(
     lake.compact()
     assert len([key for key in keys(client) if key.startswith("lab/summary/")]) == 1
     assert ask(lake) == expected
+
+
+def test_compaction_fetches_no_month_that_has_nothing_to_put_together(
+    lake: ObjectLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added(lake, made(tmp_path, 1, **started(1)))
+    lake.compact()
+    added(lake, made(tmp_path, 2, **started(2)))
+    added(lake, made(tmp_path, 3, **started(3) | {"finished_utc": None}))
+    shutil.rmtree(lake._cache)
+    fetched, copy = set(), ObjectStore.copy
+
+    def counted(self: ObjectStore, held: Held, sink: Any) -> None:
+        fetched.add(held.key.split("/")[2])
+        copy(self, held, sink)
+
+    monkeypatch.setattr(ObjectStore, "copy", counted)
+    assert lake.compact().runs == 1
+    assert fetched == {"by_month=2026-02"}
+    monkeypatch.setattr(ObjectStore, "copy", copy)
+    assert len(ask(lake)["runs"]["runs"]) == 3
 
 
 def test_what_a_killed_compaction_left_is_not_read_and_goes(

@@ -10,6 +10,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 from made_lakes import added, machine, run, run_id, run_of, started
 from made_runs import Made
@@ -178,6 +179,15 @@ def waits(path: Path) -> bool:
     """Whether somebody waits for a lock of the file (proc_locks(5))."""
     inode = str(path.stat().st_ino)
     return any("->" in line and f":{inode} " in line for line in Path("/proc/locks").read_text().splitlines())
+
+
+def test_compacting_holds_one_row_group_at_a_time(lake: LakeFolder) -> None:
+    file = lake.files("launch")[0]
+    table = pyarrow.parquet.ParquetFile(file.path).read()
+    pyarrow.parquet.write_table(table, file.path, row_group_size=10)
+    pieces = compacting._pieces(lake, "launch", file)
+    assert next(pieces).num_rows == 10
+    assert sum(piece.num_rows for piece in pieces) == table.num_rows - 10
 
 
 def test_a_complete_run_that_was_compacted_does_not_grow(lake: LakeFolder, tmp_path: Path) -> None:
