@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tollbench.errors import TollError
 from tollbench.lake.lake_answers import HeldCase, LakeCase, LakeCases, LakeRunLine, LakeRuns, LakeTable
-from tollbench.lake.lake_rows import Asked, checked_parameters, machine_of, utc
+from tollbench.lake.lake_rows import Asked, checked_parameters, machine_of, utc, without_a_start
 from tollbench.lake.lake_schema import LABEL
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.text import clean
@@ -24,9 +24,9 @@ def held_runs(opened: OpenedLake, most: int = MOST_RUNS) -> LakeRuns:
     table = opened.ask(f"SELECT machine, {label}, {columns} FROM run ORDER BY started_utc DESC, run")
     lines = [
         LakeRunLine(
-            run=clean(row["run"]),
+            run=clean(row["run"] or ""),
             machine=machine_of(row),
-            started_utc=utc(row["started_utc"]),
+            started_utc=_began(row["started_utc"], f"run {clean(row['run'] or '')}"),
             name=clean(row["name"] or ""),
             commit=clean(row["commit"] or ""),
             toll_version=clean(row["toll_version"] or ""),
@@ -62,13 +62,20 @@ def held_cases(opened: OpenedLake, asked: Asked) -> LakeCases:
             machines=row["machines"],
             runs=row["runs"],
             fastest_in=row["fastest_in"],
-            newest_utc=utc(row["newest"]),
+            newest_utc=_began(row["newest"], f"a run of {clean(asked.workload)}"),
         )
         for row in opened.ask(sql, {"workload": asked.workload}).to_pylist()
     ]
     if not rows:
         raise TollError(f"the lake has no workload {asked.workload}", "what it has: toll lake runs")
     return LakeCases(notes=opened.notes, workload=clean(asked.workload), rows=rows)
+
+
+def _began(instant: datetime | None, what: str) -> str:
+    """Raises TollError where a stranger's file does not say it."""
+    if instant is None:
+        raise without_a_start(what)
+    return utc(instant)
 
 
 def queried(opened: OpenedLake, sql: str, most: int) -> LakeTable:

@@ -10,7 +10,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from tollbench.analysis.results import Floor, Results, Row, RunInfo, WorkloadResult
 from tollbench.analysis.several import MOST_RUNS, ReadRun, beside_each_other
@@ -18,13 +18,21 @@ from tollbench.analysis.several_results import SeveralRuns
 from tollbench.errors import TollError
 from tollbench.estimates import Estimate
 from tollbench.lake.lake_answers import LakeCase
-from tollbench.lake.lake_rows import LakeRow, StoredIdentity, checked_parameters, rows_of_table, utc
+from tollbench.lake.lake_rows import (
+    LakeRow,
+    StoredIdentity,
+    checked_parameters,
+    rows_of_table,
+    utc,
+    without_a_start,
+)
 from tollbench.lake.opened_lake import OpenedLake
 from tollbench.text import clean, shown
 from tollbench.words import SETTINGS_OF
 
 TABLES: Final = ("summary", "run", "machine", "case")
 _SHORTEST_ID: Final = 4
+_WARNINGS: Final = TypeAdapter(list[str])
 _DAMAGED: Final = "take the file out of the lake, and add its run again"
 
 
@@ -84,6 +92,11 @@ def _newest(opened: OpenedLake, names: Sequence[str], machines: Sequence[str]) -
             of_run.most IS NOT NULL DESC, run.started_utc DESC, run.run DESC) = 1
         ORDER BY run.host, run.machine"""
     found: list[Mapping[str, Any]] = opened.ask(sql, {"workloads": fitting}).to_pylist()
+    for row in found:
+        if not row["run"] or not row["machine"]:
+            raise TollError("a run in the lake does not say which it is, or of which machine", _DAMAGED)
+        if row["started_utc"] is None:
+            raise without_a_start(f"run {clean(row['run'])}")
     if not machines:
         return found
     chosen: dict[str, Mapping[str, Any]] = {}
@@ -112,6 +125,8 @@ def _read(opened: OpenedLake, run: Mapping[str, Any], names: Sequence[str]) -> R
     asked = opened.ask('SELECT DISTINCT workload, question FROM "case" WHERE run = $run', known).to_pylist()
     questions = {row["workload"]: clean(row["question"] or "") for row in asked}
     table = opened.ask("SELECT * FROM summary WHERE run = $run ORDER BY workload, value", known)
+    if None in table["workload"].to_pylist():
+        raise TollError(f"run {clean(run['run'])} in the lake has a row of no workload", _DAMAGED)
     workloads: list[WorkloadResult] = []
     data: dict[str, list[_StoredCase]] = defaultdict(list)
     levels: dict[str, float] = {}
@@ -205,7 +220,7 @@ def _results(
             conditions=json.loads(run["conditions"] or "{}"),
             floor=Floor.model_validate_json(run["floor"] or "{}"),
             workloads=workloads,
-            warnings=[clean(each) for each in json.loads(run["warnings"] or "[]")],
+            warnings=[clean(each) for each in _WARNINGS.validate_json(run["warnings"] or "[]")],
         )
     except (ValidationError, ValueError, RecursionError):
         raise TollError(f"run {identity} in the lake says of itself what cannot be", _DAMAGED) from None

@@ -175,7 +175,7 @@ def rows_of_table(table: pa.Table, workload: str) -> list[LakeRow]:
     levels, fastest = table["level"].to_pylist(), table["fastest"].to_pylist()
     started = table["started_utc"].to_pylist()
     if None in started:
-        raise TollError(f"a run of {_line(workload)} in the lake does not say when it began", _DAMAGED)
+        raise without_a_start(f"a run of {_line(workload)}")
     found = []
     for at, ((value, low, high), (key, case)) in enumerate(zip(numbers, cases, strict=True)):
         level = levels[at]
@@ -203,6 +203,11 @@ def rows_of_table(table: pa.Table, workload: str) -> list[LakeRow]:
             )
         )
     return found
+
+
+def without_a_start(what: str) -> TollError:
+    """The error for what can be put into no order of time."""
+    return TollError(f"{what} in the lake does not say when it began", _DAMAGED)
 
 
 def _texts(column: pa.ChunkedArray) -> list[str]:
@@ -262,7 +267,8 @@ def _cases(table: pa.Table, workload: str) -> list[tuple[Key, LakeCase]]:
     known: dict[Key, LakeCase] = {}
     found = []
     names = ("contender", "environment", "work")
-    for key in zip(*(table[name].to_pylist() for name in names), strict=True):
+    for texts in zip(*(table[name].to_pylist() for name in names), strict=True):
+        key: Key = tuple(text or "" for text in texts)  # type: ignore[assignment]
         if key not in known:
             known[key] = LakeCase(
                 workload=_line(workload),

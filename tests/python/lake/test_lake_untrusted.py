@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,10 +16,12 @@ from tollbench.errors import TollError
 from tollbench.lake import compacting
 from tollbench.lake.across_machines import across_machines
 from tollbench.lake.compacting import compact
-from tollbench.lake.held_runs import held_runs, queried
+from tollbench.lake.differing import differing
+from tollbench.lake.held_runs import held_cases, held_runs, queried
 from tollbench.lake.lake_folder import LakeFolder, write_parquet
+from tollbench.lake.lake_report import machines_beside
 from tollbench.lake.lake_rows import Asked
-from tollbench.lake.lake_schema import VERSION
+from tollbench.lake.lake_schema import TABLES, VERSION
 from tollbench.lake.opened_lake import OpenedLake
 
 QUICK = Asked.of("tasks/made/quick")
@@ -132,6 +135,42 @@ def test_impossible_values_are_a_sentence(lake: LakeFolder, column: str) -> None
     with OpenedLake(lake) as opened, pytest.raises(TollError, match=r"impossible|when it began") as caught:
         across_machines(opened, QUICK)
     assert caught.value.next_step
+
+
+MISSING: list[tuple[str, str, str | None]] = [
+    ("run", "started_utc", None),
+    ("run", "machine", None),
+    ("run", "warnings", "5"),
+    ("run", "warnings", "[5]"),
+    ("run", "conditions", "5"),
+    ("run", "floor", "[]"),
+    ("machine", "described", "[1]"),
+    ("summary", "workload", None),
+    ("summary", "contender", None),
+    ("summary", "started_utc", None),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "value"), MISSING)
+def test_what_a_strangers_table_lacks_is_a_sentence_or_nothing(
+    lake: LakeFolder, table: str, column: str, value: str | None
+) -> None:
+    path = next(file.path for file in lake.files(table) if file.name == run_id(1))
+    kind = TABLES[table].field(column).type
+    others = "x" if value is None and kind == pa.string() else value  # beside nothing: both are put in order
+    count = pyarrow.parquet.ParquetFile(path).metadata.num_rows
+    changed(path, column, pa.array([value, *[others] * (count - 1)], kind))
+    questions: list[Callable[[OpenedLake], object]] = [
+        held_runs,
+        machines_beside,
+        lambda opened: held_cases(opened, Asked.of("tasks/made")),
+        lambda opened: across_machines(opened, QUICK),
+        lambda opened: differing(opened, Asked.of("tasks/made")),
+    ]
+    with OpenedLake(lake) as opened:
+        for question in questions:
+            with suppress(TollError):
+                question(opened)
 
 
 def test_a_question_that_takes_too_much_memory_blames_no_file(lake: LakeFolder) -> None:
