@@ -31,6 +31,11 @@ from tollbench.writing.redacting import harmless, harmless_json, secrets_here
 
 RUN_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_COMMIT: Final = 200
+# What rows of several machines are held together by: the same whoever adds them, so that no variable of this
+# environment is looked for here. What has the form of a secret goes all the same.
+_IDENTITIES: Final = frozenset(
+    {"workload", "workloads", "contender", "environment", "parameters", "work", "setting", "a", "b"}
+)
 Logs = tuple[list[int], list[float], list[int]]  # of a case its rounds, log(ns) and layout of each
 
 
@@ -54,12 +59,16 @@ class _OfRun:
     machine: StatedMachine
     secrets: tuple[str, ...]
 
+    def secrets_for(self, column: str) -> tuple[str, ...]:
+        """Values that no text of the column may have."""
+        return () if column in _IDENTITIES else self.secrets
+
     def table(self, name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
         """Of rows without the columns that all tables have. Texts are made harmless; those of JSON are."""
         told = [
             {
                 **{
-                    column: value if column in JSON else harmless(value, self.secrets)
+                    column: value if column in JSON else harmless(value, self.secrets_for(column))
                     for column, value in row.items()
                 },
                 **self.everywhere,
@@ -124,9 +133,7 @@ def _tables_of_run(
     summary = [
         {
             **label,
-            **_summary_row(
-                workload, row, levels.get(workload.workload), logs_of(workload, row), told.secrets
-            ),
+            **_summary_row(workload, row, levels.get(workload.workload), logs_of(workload, row)),
         }
         for workload in found.workloads
         for row in workload.rows
@@ -202,7 +209,6 @@ def _summary_row(
     row: Row,
     level: float | None,
     logs: Logs | None,
-    secrets: tuple[str, ...],
 ) -> dict[str, Any]:
     quantiles = {}
     for latency in workload.latencies:
@@ -219,9 +225,9 @@ def _summary_row(
     )  # fmt: skip
     return {
         "workload": workload.workload,
-        "parameters": harmless_json(row.parameters, secrets),
-        "work": harmless_json(_work(workload, row), secrets),
-        "setting": harmless_json(dict(setting_of(row, workload.swept)), secrets),
+        "parameters": harmless_json(row.parameters, ()),
+        "work": harmless_json(_work(workload, row), ()),
+        "setting": harmless_json(dict(setting_of(row, workload.swept)), ()),
         "kind": workload.kind,
         "role": "floor" if row.floor else "baseline" if row.baseline else "",
         "level": level,
@@ -343,7 +349,7 @@ def _widened(name: str, read: pa.Table, run_file: RunFile, told: _OfRun) -> pa.T
             instants = [_known_instant(each) for each in read[wanted.name].to_pylist()]
             columns.append(pa.array(instants, wanted.type))
         elif pa.types.is_string(wanted.type):
-            columns.append(_harmless_column(wanted.name, read[wanted.name], told.secrets))
+            columns.append(_harmless_column(wanted.name, read[wanted.name], told.secrets_for(wanted.name)))
         else:
             columns.append(read[wanted.name].cast(wanted.type))
     return pa.Table.from_arrays(columns, schema=schema_of(name))

@@ -20,7 +20,8 @@ from tollbench.text import clean
 WITHHELD: Final = "[withheld]"
 MOST_TEXT: Final = 4096  # characters of any one text
 _KEYS = r"(?:api|access|private|signing)[_-]?key"
-_SECRET_NAME = rf"(?:pass(?:word|wd|phrase)|secret|token|{_KEYS}|auth(?:orization)?|credentials?|cookie)"
+_AUTH = r"auth(?:orization|entication)?(?![a-z])"  # and no author
+_SECRET_NAME = rf"(?:pass(?:word|wd|phrase)|secret|token|{_KEYS}|{_AUTH}|credentials?|cookie)"
 _OPTION: Final = re.compile(rf"(?i)(--?[\w-]*{_SECRET_NAME}[\w-]*)([=\s]+)(\"[^\"]*\"|'[^']*'|\S+)")
 _ASSIGNED: Final = re.compile(
     rf"(?i)\b([\w.-]*{_SECRET_NAME}[\w.-]*[\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;]+)"
@@ -35,6 +36,7 @@ _FORMS: Final = re.compile(
 )
 _IN_ADDRESS: Final = re.compile(r"(?i)(\b[a-z][a-z0-9+.-]*://)[^/\s@]*:[^/\s@]*@")
 _TELLING: Final = re.compile(rf"(?i){_SECRET_NAME}|key|pwd|dsn|database_url")
+_PLACES: Final = frozenset({"PWD", "OLDPWD"})  # of a shell: folders, no passwords
 _SHORTEST: Final = 6  # characters of a variable's value: shorter ones are words of any text
 
 
@@ -43,7 +45,7 @@ def secrets_here(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]
     found = {
         value
         for name, value in environment.items()
-        if _TELLING.search(name) and len(value) >= _SHORTEST and not value.isdigit()
+        if name not in _PLACES and _TELLING.search(name) and len(value) >= _SHORTEST and not value.isdigit()
     }
     return tuple(sorted(found, key=len, reverse=True))
 

@@ -29,7 +29,7 @@ from tollbench.lake.lake_schema import TABLES, VERSION
 from tollbench.lake.stated_machine import StatedMachine
 from tollbench.store import RunFile
 from tollbench.words import Kind, Status
-from tollbench.writing.redacting import WITHHELD, harmless
+from tollbench.writing.redacting import WITHHELD, harmless, secrets_here
 
 
 @pytest.fixture
@@ -440,8 +440,50 @@ def test_no_secret_that_was_planted_reaches_the_lake(
         assert secret not in everything, secret
 
 
+def test_a_row_is_the_same_one_whoever_adds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [
+        Made("memory_pool", [10.0] * 8, {"mode": "memory"}, environment="memory-gcc"),
+        Made("other", [], {"mode": "memory"}, status=Status.BUILD_FAILED, reason="no memory"),
+    ]
+    path, columns = run_of(tmp_path, 1, cases), ("contender", "environment", "parameters", "work", "setting")
+    rows, reasons = [], []
+    for name, value in (("PLAIN", ""), ("CACHE_KEY", "memory"), ("MYSQL_PWD", "tasks/made")):
+        monkeypatch.setenv(name, value)
+        lake = LakeFolder.make(tmp_path / name)
+        added(lake, path)
+        read = pyarrow.parquet.ParquetFile(lake.files("summary")[0].path).read()
+        rows.append([read[column].to_pylist() for column in ("workload", *columns)])
+        reasons.append(read["reason"].to_pylist()[-1])
+        for table in ("case", "launch", "comparison", "environment", "run"):
+            held = pyarrow.parquet.ParquetFile(lake.files(table)[0].path).read().to_pydict()
+            texts = [
+                held[column] for column in (*columns, "workload", "workloads", "a", "b") if column in held
+            ]
+            assert WITHHELD not in json.dumps(texts), table
+    assert rows[0] == rows[1] == rows[2]
+    assert reasons == ["no memory", f"no {WITHHELD}", f"no {WITHHELD}"]
+
+
+def test_which_variables_hold_secrets() -> None:
+    told = {"MYSQL_PWD": "value-1", "AUTH": "value-2", "X_AUTHORIZATION": "value-3", "OAUTH_TOKEN": "value-4"}
+    others = {
+        "PWD": "/home/me",
+        "OLDPWD": "/home/you",
+        "GIT_AUTHOR_NAME": "Ann Other",
+        "XAUTHORITY": "/home/x",
+    }
+    assert set(secrets_here(told | others)) == set(told.values())
+
+
 def test_what_is_no_secret_stays() -> None:
-    for text in ("48 tokens a second", "g++ -O2 -march=native", "pinned to CPU 3", "monkey=7", "author Ann"):
+    for text in (
+        "48 tokens a second",
+        "g++ -O2 -march=native",
+        "pinned to CPU 3",
+        "monkey=7",
+        "author Ann",
+        "--author=Ann",
+    ):
         assert harmless(text, ()) == text
 
 
