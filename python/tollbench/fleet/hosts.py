@@ -146,7 +146,7 @@ def _check_whole(where: str, path: str) -> None:
     if path.startswith("~"):
         raise TollError(
             f"{where} {shown(path)} begins with ~, which stays as it is on a host",
-            "write the whole path, for example /home/me/python3.12/bin/python3",
+            "write the whole path, for example /opt/python3.12/bin/python3",
         )
 
 
