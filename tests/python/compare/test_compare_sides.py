@@ -441,15 +441,21 @@ def test_preloaded_libraries_come_first(monkeypatch: pytest.MonkeyPatch) -> None
     assert sides[1].environment["LD_PRELOAD"] == "/mine.so:/already.so"
 
 
-def test_a_program_that_would_switch_randomisation_off_is_told_a_name_that_leads_nowhere() -> None:
+def test_a_program_that_would_switch_randomisation_off_is_told_a_name_that_leads_nowhere(
+    tmp_path: Path,
+) -> None:
+    """Not even to a file of its own name in the folder where it runs: that would run in its place."""
+    (tmp_path / Path(FAKE).name).touch(0o755)
     side = f"{FAKE} only=sum"
-    kind, sides = resolve([WrittenSide(side), WrittenSide(f"{side} aslr")])
+    kind, sides = resolve([WrittenSide(text, folder=tmp_path) for text in (side, f"{side} aslr")])
     subject = subject_of(kind, sides, MeasuringOptions(20.0))
     assert isinstance(subject, GoogleBenchmark)
     subject.survey()
     subject.round(["sum"], 1)
     assert subject.called(sides[0]) == (FAKE, None)
-    assert subject.called(sides[1]) == ("fake_google_benchmark.py", FAKE)
+    told, file = subject.called(sides[1])
+    assert (Path(told).name, file) == (Path(FAKE).name, FAKE)
+    assert not (tmp_path / told).exists()
     assert subject.round(["sum"], 2).failures == {}
 
 

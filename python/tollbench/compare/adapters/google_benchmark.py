@@ -6,7 +6,7 @@ compared. What a benchmark's own source fixes (iterations, repetitions, least ti
 
 Recent versions start themselves again without address randomisation, by the name they were called with: every
 launch would have the same layout, and a sample of one layout says nothing about the next build. Told a name
-that leads nowhere, they stay as they are.
+that leads nowhere, they stay as they are; what a script starts has the name that the script gives it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import math
 import os
 import random
 import re
+import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -54,6 +55,7 @@ _BRIEFLY_S = 1e-5
 _CALIBRATING_NS = 15e6  # of a benchmark, about: repetitions, and the search for their length before them
 _CALIBRATIONS = 3  # the quickest counts: a neighbour may interrupt one or two
 _LONGEST_NUMBER = 19  # digits: what fits into 64 bits
+_NOWHERE = f"/nonexistent-{secrets.token_hex(8)}"  # a folder that nobody has made
 NO_RESULTS = "ended well, but wrote no results that Google Benchmark would write"
 Row = Mapping[str, Any]  # of Google Benchmark's JSON
 
@@ -287,9 +289,13 @@ class GoogleBenchmark(QuietRepetitions):
         return found
 
     def called(self, side: Side) -> tuple[str, str | None]:
-        """A bare name, which leads nowhere, for a program that would switch randomisation off."""
+        """A name that leads nowhere for a program that would switch randomisation off.
+
+        A bare one would lead to a file of that name in the folder where the side runs: with old/bench as the
+        first side and `--folder new`, new/bench was compared with itself.
+        """
         if side.label in self._without_randomisation:
-            return Path(side.command[0]).name, side.command[0]
+            return f"{_NOWHERE}/{Path(side.command[0]).name}", side.command[0]
         return side.command[0], None
 
     def check_only_one(self, side: Side, name: str) -> None:
