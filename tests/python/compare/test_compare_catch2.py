@@ -100,12 +100,34 @@ def test_a_test_case_may_have_the_separator_in_its_own_name(executable, tmp_path
     assert set(asked[1:]) == {"sums / ints"}
 
 
-def test_sections_that_run_more_often_on_one_side_are_told(executable) -> None:
+AGAIN = """<BenchmarkResults name="plain"><mean value="{}"/></BenchmarkResults>"""
+
+
+def test_the_second_benchmark_of_a_name_is_held_against_the_second(executable) -> None:
+    """As GENERATE or a loop makes them: the largest was but one of a median's repetitions."""
+    sides = []
+    for name, largest in (("a", 9000), ("b", 18000)):
+        side = executable(name)
+        report = Path(f"{side}.xml")
+        more = AGAIN.format(3000) + AGAIN.format(largest)
+        report.write_text(report.read_text().replace("    <Section", f"{more}\n    <Section"))
+        sides.append(side)
+    rows = {item.benchmark.removeprefix("sums, of [ints] / "): item for item in compared(*sides).comparisons}
+    assert list(rows) == ["plain", "plain (2)", "plain (3)", "deep / half"]
+    assert [row.a_ns for row in rows.values()] == pytest.approx([1400.5, 3000, 9000, 350.5])
+    slower, no_difference = Verdict.SLOWER, Verdict.NO_DIFFERENCE
+    assert [row.verdict for row in rows.values()] == [no_difference, no_difference, slower, no_difference]
+    (third,) = compared(sides[0], sides[1], "plain .3").comparisons
+    assert third.verdict is slower
+
+
+def test_what_runs_more_often_on_one_side_is_lacking_on_the_other(executable) -> None:
     again = REPORT[REPORT.index("  <TestCase") : REPORT.rindex("  <TestCase")]
     values = {"case": "sums, of [ints]", "section": "deep", "plain": "1400.5", "success": "true"}
     found = compared(executable("a"), executable("b", more=again.format(**values)))
-    row = next(item for item in found.comparisons if item.benchmark == "sums, of [ints] / plain")
-    assert "2 repetitions a launch on one side and 1 on another" in row.reason
+    names = ["sums, of [ints] / plain", "sums, of [ints] / deep / half"]
+    assert [item.benchmark for item in found.comparisons] == names
+    assert [item.benchmark for item in found.lacking] == [f"{name} (2)" for name in names]
 
 
 def test_each_side_is_asked_for_its_own_test_case(executable, tmp_path: Path) -> None:
@@ -141,8 +163,11 @@ def test_a_test_case_that_fails_costs_its_own_rows_alone(executable, tmp_path: P
 def test_a_side_that_fails_before_it_measures_has_failed_rows_and_lacks_none(executable) -> None:
     nothing = '<TestCase name="other" tags="[!benchmark]"><OverallResult success="false"/></TestCase>'
     for a, b in ((nothing, OTHER), (OTHER, nothing), (nothing, nothing)):
-        words = [more.format(own="ours", success="true") for more in (a, b)]
-        found = compared(executable("a", more=words[0], code=1), executable("b", more=words[1], code=1))
+        sides = [
+            executable(name, more=more.format(own="ours", success="true"), code=int(more is nothing))
+            for name, more in (("a", a), ("b", b))
+        ]
+        found = compared(*sides)
         (row,) = [item for item in found.comparisons if item.verdict is Verdict.FAILED]
         assert row.benchmark == ("other" if a == b else "other / ours")
         assert "fails its test case 'other'" in row.reason
@@ -154,7 +179,7 @@ PLAIN = '<TestCase name="other" tags="[unit]"><OverallResult success="false"/></
 
 
 def test_a_failing_test_that_measures_nothing_is_no_row_and_is_told(executable) -> None:
-    found = compared(executable("a", more=PLAIN, code=1), executable("b", code=1))
+    found = compared(executable("a", more=PLAIN, code=1), executable("b"))
     assert [item.verdict for item in found.comparisons] == [Verdict.NO_DIFFERENCE] * 2
     assert "a fails test cases that have no row here: 1, 'other' first" in found.comparisons[0].reason
 
@@ -321,6 +346,7 @@ def test_a_test_case_that_fails_later_is_told(executable, tmp_path: Path) -> Non
             {"success": "false", "code": 1},
             "fails its test case 'sums, of [ints]': a wrong answer",
         ),
+        ({"code": 23}, "exited with code 23"),  # LeakSanitizer's, behind a whole report
         ({"plain": "soon"}, "too short for its clock"),
         ({"plain": "0"}, "too short for its clock"),
         ({"root": "broken", "plain": "<", "code": 4}, "exited with code 4"),
@@ -331,6 +357,12 @@ def test_reports_that_make_no_sense(executable, more: dict[str, Any], reason: st
     failed = [item for item in found.comparisons if item.verdict is Verdict.FAILED]
     assert failed
     assert reason in failed[0].reason
+
+
+def test_catch2_may_end_with_a_code_where_nothing_failed(executable) -> None:
+    """With 4 where every test case was skipped, some of them behind a benchmark."""
+    found = compared(executable("a", code=4), executable("b", code=4))
+    assert {item.verdict for item in found.comparisons} == {Verdict.NO_DIFFERENCE}
 
 
 def test_names_that_a_test_specification_would_read_otherwise() -> None:

@@ -376,8 +376,11 @@ TEST_CASE("texts, two [of] them") {
       const std::string once(1000, 'x');  // once a run: no part of an iteration
       meter.measure([&] { return std::string(length(), once[0]).size() + getppid(); });
     };
+    BENCHMARK("sleep") { return usleep(20000); };
   }
-  SECTION("slow") { BENCHMARK("sleep") { return usleep(20000); }; }
+  for (std::size_t size = 100; size <= 200; size += 100) {
+    BENCHMARK("sizes") { return std::string(length() + size, 'x').size(); };
+  }
   BENCHMARK("clock") { return std::chrono::steady_clock::now().time_since_epoch().count(); };
 }
 """
@@ -420,7 +423,9 @@ def test_catch2_benchmarks_are_counted_by_the_runs_that_plan_them(tmp_path: Path
     assert changed["nothing", "instructions"]["verdict"] == "equal"
     text = [changed["deep / text", metric] for metric in ("allocations", "bytes", "syscalls")]
     assert [(each["a"], each["b"]) for each in text] == [(1, 1), (101, 102), (1, 1)]
-    assert changed["slow / sleep", "syscalls"]["a"] == 1
+    sizes = [changed[f"sizes{number}", "bytes"] for number in ("", " (2)")]
+    assert [(each["a"], each["b"]) for each in sizes] == [(201, 202), (301, 302)]
+    assert changed["deep / sleep", "syscalls"]["a"] == 1
     assert "looks at the clock within its iterations" in changed["clock", "instructions"]["reason"]
 
 
