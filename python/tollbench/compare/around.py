@@ -14,6 +14,7 @@ from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.kept_running import KeptRunning
 from tollbench.text import shown
 
+LIMIT_S = 3600.0  # of each command: `make -j8` takes as long as a build, whatever a launch may take
 _AFTERWARDS = ("conclude", "cleanup")  # what was begun is ended, also where somebody asked to stop
 
 
@@ -52,7 +53,6 @@ class Surroundings:
     """The commands of a comparison and how they are run."""
 
     around: Around
-    limit_s: float
     interrupt: Interrupt | None = None
     _kept: KeptRunning = field(default_factory=KeptRunning)
     _set_up: bool = False
@@ -65,7 +65,7 @@ class Surroundings:
         for command, (folder, environment) in _each(self.around.setup, places):
             told = _told("setup", command)
             try:
-                self._kept.start(told, command, environment, folder, self.limit_s, self.interrupt)
+                self._kept.start(told, command, environment, folder, LIMIT_S, self.interrupt)
             except LaunchFailed as failure:
                 raise LaunchFailed(f"no side was launched: {told} {failure.reason}") from None
 
@@ -115,7 +115,7 @@ class Surroundings:
                 ("/bin/sh", "-c", command),
                 environment,
                 folder,
-                self.limit_s,
+                LIMIT_S,
                 None if what in _AFTERWARDS else self.interrupt,
             )
         except LaunchFailed as failure:

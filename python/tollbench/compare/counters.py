@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Protocol
 
 from tollbench.compare.adapters.command_line import Commands
@@ -275,10 +276,15 @@ class WholeProcess:
 
 
 def asked_of(subject: OneAfterAnother, side: Side, arguments: Sequence[str] = ()) -> Launching:
-    """How a side is launched to be counted."""
+    """How a side is launched to be counted, or explained: what stands around a launch does so here, too."""
     options = subject.options
     return Launching(
-        [*side.command, *arguments], side.environment, side.folder, options.limit_s, options.interrupt
+        [*side.command, *arguments],
+        side.environment,
+        side.folder,
+        options.limit_s,
+        options.interrupt,
+        partial(subject.surrounded, side),
     )
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tollbench.compare.counters import ITERATION, PROCESS, Ladder, WholeProcess, shorter_run
+from tollbench.compare.counters import ITERATION, PROCESS, Ladder, WholeProcess, asked_of, shorter_run
 from tollbench.compare.planned_counter import PlannedRuns
 from tollbench.compare.program_counter import ProgramPasses
 from tollbench.compare.subject import Side
 from tollbench.counting import instructions, profiles
 from tollbench.counting.profiles import PROFILING, CostProfile, Site
-from tollbench.counting.runs import Launching, launched
+from tollbench.counting.runs import launched
 from tollbench.counting.source_frames import Frames, frames_of, missing_tool
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt
@@ -108,8 +108,7 @@ def _files_of(scratch: Path, runs: int) -> list[Path]:
 
 def _whole(counter: WholeProcess, side: Side) -> Profiled:
     options = counter.subject.options
-    asked = Launching(side.command, side.environment, side.folder, options.limit_s, options.interrupt)
-    with launched(asked, [], {}, PROFILING) as made:
+    with launched(asked_of(counter.subject, side), [], {}, PROFILING) as made:
         code = made.ended.exit_code
         fine = code == 0 or (options.any_exit_code and code > 0)
         if not fine or instructions.refusal(made.scratch):

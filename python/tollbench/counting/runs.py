@@ -7,8 +7,8 @@ for a length that none reaches, and ended after a fixed number of runs, every si
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +71,7 @@ class Launching:
     folder: Path | None
     limit_s: float
     interrupt: Interrupt | None = None
+    around: Callable[[Path], AbstractContextManager[object]] = nullcontext  # told where it runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,8 @@ def launched(
             command[0] = str(scratch / _ALIAS)
         launch = fixed(command, environment, libraries=libraries, under=tool, watched_by=watcher)
         confined = Confined((scratch,))
-        ended = run_command(
-            launch.command, launch.environment, place, asked.limit_s, asked.interrupt, confined=confined
-        )
+        with asked.around(place):
+            ended = run_command(
+                launch.command, launch.environment, place, asked.limit_s, asked.interrupt, confined=confined
+            )
         yield Launched(ended, scratch)

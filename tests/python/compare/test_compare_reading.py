@@ -6,6 +6,7 @@ import json
 import math
 import resource
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,9 @@ from tollbench.compare import (
 )
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.around import NOTHING_AROUND, Around
+from tollbench.compare.counters import WholeProcess
+from tollbench.compare.counting_sides import counter_for
+from tollbench.compare.profiling import profiled
 from tollbench.compare.readings import Reading
 from tollbench.compare.subject import Unusable
 from tollbench.errors import TollError
@@ -37,6 +41,11 @@ from tollbench.report.comparisons.comparison_lines import footnotes
         ("json:n,t.median,us", '{"runs": [{"n": "x/y", "t": {"median": 2}}]}', [("x/y", 2000.0)]),
         ("json:a.b,t,ms", '[{"a.b": 7, "t": 1}, {"a": {"b": "z"}, "t": 2}]', [("7", 1e6), ("z", 2e6)]),
         ("json:suite+name,rate,/s", '{"suite": "s", "name": "größe", "rate": 1000}', [("s / größe", 1e6)]),
+        (  # as nanobench's template writes it
+            "csv:title+name,elapsed,s",
+            '"title";"name";"elapsed"\n"sort";"a";1e-09\n"map";"a";2e-09\n',
+            [("sort / a", 1.0), ("map / a", 2.0)],
+        ),
         ("csv", "made by me\nname,ns\nsum,3.5\nx y,4\ntotal: 2\n", [("sum", 3.5), ("x y", 4.0)]),
         ("csv:name,elapsed,s", '"title";"name";"elapsed"\n"t";"a;b";1e-9\n', [("a;b", 1.0)]),
         ("csv:name,time,us", "name\ttime\nA\t1\na\t2\n", [("A", 1000.0), ("a", 2000.0)]),
@@ -152,6 +161,34 @@ def test_a_command_around_a_launch_that_fails_is_told(tmp_path: Path, what: str)
     (item,) = compared("true", "true", folder=tmp_path, read="", around=around).values()
     assert item.verdict is Verdict.FAILED
     assert f"--{what} 'echo no disk >&2; exit 4' exited with code 4; its last words: no disk" in item.reason
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_commands_stand_around_launches_that_count_or_explain(tmp_path: Path) -> None:
+    """Else a gate on counts would judge other work than what is timed."""
+    around = Around(prepare=("echo made > made; echo prepare >> log",), conclude=("rm made",))
+    kind, sides = resolve([WrittenSide("cat made", folder=tmp_path)] * 2)
+    subject = subject_of(kind, sides, MeasuringOptions(60.0, around=around))
+    subject.survey()
+    counter = counter_for(subject, tmp_path / "cache")
+    assert isinstance(counter, WholeProcess)
+    counts = counter.read(1, "command", {"bytes", "instructions"})
+    assert [told for told in counts.values() if isinstance(told, str)] == []
+    assert profiled(counter, 0, "command").profile.costs
+    assert (tmp_path / "log").read_text() == "prepare\n" * (2 + 2 + 1)
+    assert not (tmp_path / "made").exists()
+
+
+def test_commands_around_launches_may_take_longer_than_a_launch(tmp_path: Path) -> None:
+    longer = ("sleep 0.5",)
+    around = Around(setup=longer, prepare=longer, conclude=longer, cleanup=longer)
+    kind, sides = resolve([WrittenSide("true", folder=tmp_path)] * 2)
+    subject = subject_of(kind, sides, MeasuringOptions(0.1, around=around))
+    assert isinstance(subject, OneAfterAnother)
+    subject._surroundings.set_up(subject._places())
+    with subject.surrounded(sides[0], tmp_path):
+        pass
+    subject.clean_up()
 
 
 def test_commands_that_do_not_fit_the_sides_are_refused() -> None:

@@ -279,7 +279,7 @@ def test_what_may_not_be_ended_is_told(
     monkeypatch.setattr(kept_running, "_GRACE_S", 0.1)
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
     around = Around(setup=(DAEMON,), cleanup=("exit 3",))
-    surroundings = Surroundings(around, 60.0)
+    surroundings = Surroundings(around)
     places = [(tmp_path, dict(os.environ))]
     surroundings.set_up(places)
     with pytest.raises(LaunchFailed) as failure:
@@ -315,7 +315,7 @@ def test_the_end_is_known_where_sigchld_is_ignored(tmp_path: Path, told: list[st
 def test_set_up_is_once_and_its_end_comes_after_the_clean_up(tmp_path: Path, told: list[str]) -> None:
     clean = "kill -0 $(cat pid) && echo clean >> log; exit 3"
     around = Around(setup=(f"{SERVER}; echo up >> log",), cleanup=(clean,))
-    surroundings = Surroundings(around, 60.0)
+    surroundings = Surroundings(around)
     places = [(tmp_path, dict(os.environ))] * 2
     surroundings.set_up(places)
     surroundings.set_up(places)  # of what is confirmed

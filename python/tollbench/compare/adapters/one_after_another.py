@@ -7,7 +7,7 @@ import random
 import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,7 +60,7 @@ class OneAfterAnother(ABC):
         self._notes: dict[str, list[str]] = {}
         self.left_out: Values = {}  # of the last launch: what was measured, and disturbed
         self._visits = LayoutVisits(len(self.sides[0].layouts))
-        self._surroundings = Surroundings(options.around, options.limit_s, options.interrupt)
+        self._surroundings = Surroundings(options.around, options.interrupt)
         self.launch_overhead_ns = 0.0  # what a launch costs besides the measuring itself
 
     @abstractmethod
@@ -324,14 +324,18 @@ class OneAfterAnother(ABC):
         """How a side is started; its folder is gone at the end, where it was made for it."""
         environment = side.environment if seed is None else padded(side.environment, random.Random(seed))
         name, executable = self.called(side)
-        number = [one.label for one in self.sides].index(side.label)
         with (
             working_folder(side.folder) as folder,
-            self._surroundings.launch(number, folder, side.environment),
+            self.surrounded(side, folder),
         ):
             yield Command(
                 [name, *side.command[1:], *arguments], environment, folder, executable, confined_now()
             )
+
+    def surrounded(self, side: Side, folder: Path) -> AbstractContextManager[None]:
+        """--prepare and --conclude around one launch of a side. Raises LaunchFailed where they fail."""
+        number = [one.label for one in self.sides].index(side.label)
+        return self._surroundings.launch(number, folder, side.environment)
 
     def called(self, side: Side) -> tuple[str, str | None]:
         """The name that a side is told to have, and its file where that is another."""
