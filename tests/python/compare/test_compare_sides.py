@@ -505,6 +505,41 @@ def test_a_filter_that_nothing_matches_is_in_the_reason() -> None:
     assert item.reason.endswith("offers no benchmark that matches 'gone'")
 
 
+@pytest.mark.parametrize(("pattern", "found"), [("(?i)SUM.1", ["sum/1"]), ("-2", []), ("1|x", ["sum/1"])])
+def test_a_filter_is_read_alike_for_all_kinds_and_within_the_sides_own(
+    pattern: str, found: list[str]
+) -> None:
+    """Google Benchmark takes "-2" for all but 2, and knows no "(?i)"."""
+    side = f"{FAKE} only=sum/1,sum/2,str/1 '--benchmark_filter=^sum'"
+    rows = compared(side, side, pattern=pattern, most_rounds=2).comparisons
+    assert [row.benchmark for row in rows if row.verdict is not Verdict.FAILED] == found
+
+
+def test_counters_of_a_benchmark_are_not_its_time() -> None:
+    item = only(compared(f"{FAKE} only=sum counters", f"{FAKE} only=sum counters slow=1.5"))
+    assert item.a_ns == pytest.approx(100.0, rel=0.05)
+    assert item.ratio == pytest.approx(1.5, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "comparable"),
+    [
+        ("", "version=v1.9.0", False),
+        ("version=v1.9.1-3-g12", "version=v1.8.5", False),
+        ("version=v1.9.0", "version=1.10.2", True),
+        ("", "version=v1.8.5", True),
+        ("version=v1.9.0", "version=", True),  # nobody can tell
+    ],
+)
+def test_several_threads_are_not_compared_across_versions_that_time_them_otherwise(
+    a: str, b: str, comparable: bool
+) -> None:
+    item = only(compared(f"{FAKE} only=sum threads=4 {a}", f"{FAKE} only=sum threads=4 {b}", most_rounds=2))
+    assert (item.verdict is not Verdict.FAILED) is comparable
+    assert ("runs several threads, whose wall time here" in item.reason) is not comparable
+    assert only(compared(f"{FAKE} only=sum {a}", f"{FAKE} only=sum {b}", most_rounds=2)).launches == 2
+
+
 def test_a_benchmark_that_reports_aggregates_alone() -> None:
     item = only(compared(f"{FAKE} only=sum aggregates", f"{FAKE} only=sum aggregates slow=1.5"))
     assert item.ratio == pytest.approx(1.5, rel=0.05)

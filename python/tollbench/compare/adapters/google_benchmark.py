@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from tollbench.compare.adapters.one_after_another import (
     FEWEST_REPETITIONS,
@@ -103,6 +103,7 @@ class GoogleBenchmark(QuietRepetitions):
         self._counting: dict[str, bool] = {}  # side -> whether it takes one
         self._work: dict[str, _Work] = {}
         self._without_randomisation: set[str] = set()
+        self._of_a_thread: dict[str, bool | None] = {}  # side -> as Reported has it
         self._switches: dict[str, int] = {}  # side -> of a launch that measures nothing
         self._twice: dict[str, set[str]] = {}  # side -> names that several of its benchmarks have
         self._way = WHOLE  # of this round
@@ -118,14 +119,15 @@ class GoogleBenchmark(QuietRepetitions):
         return found
 
     def offered(self, side: Side) -> Sequence[str]:
-        """Names as --benchmark_list_tests prints them, without what the program says whatever it is asked."""
+        """Names as --benchmark_list_tests prints them, without what the program says whatever it is asked.
+
+        A filter among the side's own words holds. That of --filter is read here alone: Google Benchmark takes
+        a leading "-" for "not" and knows no "(?i)". Its newest versions list in the format of the report.
+        """
         helped = self.run(side, ["--help"])
         always_said = set(helped.stdout.splitlines())
         self._counting[side.label] = b"=<integer>x" in helped.stdout or b"`<integer>x`" in helped.stdout
-        arguments = ["--benchmark_list_tests=true"]
-        if self.options.pattern:
-            arguments.append(f"--benchmark_filter={self.options.pattern}")
-        listed = self.run(side, arguments)
+        listed = self.run(side, ["--benchmark_list_tests=true", "--benchmark_format=console"])
         if listed.exit_code != 0:
             raise LaunchFailed(f"does not list its benchmarks: it {listed.how()}")
         self.launch_overhead_ns = max(self.launch_overhead_ns, float(listed.wall_ns))
@@ -134,7 +136,7 @@ class GoogleBenchmark(QuietRepetitions):
             lines = [line for line in listed.whole_stdout().splitlines() if line not in always_said]
             counted = Counter(line.decode("utf-8", "replace") for line in lines if line.strip())
             self._twice[side.label] = {name for name, count in counted.items() if count > 1}
-            return list(counted)
+            return [name for name in counted if re.search(self.options.pattern, name)]
 
     def most_together(self, names: Sequence[str]) -> Sequence[str]:
         """Benchmarks that do with the same options, until the launch's overhead is a small part of it."""
@@ -314,6 +316,7 @@ class GoogleBenchmark(QuietRepetitions):
         beside_ns = math.inf
         failures: dict[int, str] = {}
         whole = self._never_in_turns(name)
+        first: int | None = None  # side that has rows
         for index in self.offering(name):
             try:
                 self.check_only_one(self.sides[index], name)
@@ -326,6 +329,10 @@ class GoogleBenchmark(QuietRepetitions):
                 if not index and not self.options.all_pairs:
                     return failures
             else:
+                first = index if first is None else first
+                if any(map(_has_threads, rows)) and (reason := self._other_time(index, first)):
+                    failures[index] = reason
+                    continue
                 rows_of.append(rows)
                 beside_ns = min(beside_ns, self._beside_ns(rows, ended))
                 whole = whole or self._must_be_whole(self.sides[index], rows, ended)
@@ -335,6 +342,20 @@ class GoogleBenchmark(QuietRepetitions):
         if whole and self.options.turns:
             self.note(name, f"sides were launched one after another: {whole}")
         return failures
+
+    def _other_time(self, index: int, first: int) -> str:
+        """Why a side's wall time of several threads is not what the first one's is; "" where it is."""
+        here, there = (self._of_a_thread.get(self.labels[side]) for side in (index, first))
+        if None in (here, there) or here is there:
+            return ""
+        told = {
+            True: "is that of one thread (Google Benchmark 1.9.0 and later)",
+            False: "is divided by their number (before 1.9.0)",
+        }
+        return (
+            f"runs several threads, whose wall time here {told[here is True]} and in {self.labels[first]}"
+            f" {told[there is True]}; next: build both with one version"
+        )
 
     def _settle_together(self, names: Sequence[str]) -> None:
         """The work of several benchmarks from one launch a side, where most of a launch is its start.
@@ -360,7 +381,8 @@ class GoogleBenchmark(QuietRepetitions):
             for name in chosen:
                 rows_of[name].append([row for row in rows if row.get("run_name") == name])
         for name, rows_by_side in rows_of.items():
-            if all(rows_by_side):
+            threads = any(_has_threads(row) for rows in rows_by_side for row in rows)
+            if all(rows_by_side) and not (threads and {True, False} <= set(self._of_a_thread.values())):
                 self._work[name] = self._work_for(name, rows_by_side, beside_ns, in_turns=False)
                 self._settled.add(name)
 
@@ -374,7 +396,7 @@ class GoogleBenchmark(QuietRepetitions):
 
     def _must_be_whole(self, side: Side, rows: Sequence[Row], ended: Ended) -> str:
         """Why a side cannot be halted while it measures, "" where it can: by a launch of its own."""
-        if any(row.get("threads") not in (None, 1) for row in rows):
+        if any(map(_has_threads, rows)):
             return "it has several threads"
         return "it waits by itself" if self._waits_by_itself(side, rows, ended) else ""
 
@@ -458,10 +480,11 @@ class GoogleBenchmark(QuietRepetitions):
             written = read_report(out)
         except OSError:
             raise LaunchFailed(NO_RESULTS) from None
-        rows, randomised = rows_in(written, strict=strict)
-        if not randomised:
+        found = rows_in(written, strict=strict)
+        if not found.randomised:
             self._without_randomisation.add(side.label)
-        return rows
+        self._of_a_thread[side.label] = found.of_a_thread
+        return found.rows
 
     def threads_of(self, side: Side, name: str, options: Sequence[str] = ()) -> int:
         """How many threads run a benchmark. Raises LaunchFailed, also where it reports an error.
@@ -486,27 +509,57 @@ def _reporting(out: Path) -> list[str]:
     return [f"--benchmark_out={out}", "--benchmark_out_format=json", "--benchmark_color=false"]
 
 
-def rows_in(written: bytes, *, strict: bool = True) -> tuple[list[Row], bool]:
-    """Single repetitions, and whether the program left addresses random. Raises LaunchFailed.
+class Reported(NamedTuple):
+    """What a launch wrote."""
+
+    rows: list[Row]
+    randomised: bool  # whether the program left addresses random
+    of_a_thread: bool | None  # whether wall time of several threads is that of one; None: nobody can tell
+
+
+def rows_in(written: bytes, *, strict: bool = True) -> Reported:
+    """Single repetitions, and what else is to be known of their program. Raises LaunchFailed.
 
     For what Google Benchmark would not write; and where it is `strict` for a benchmark with an error, and for
     one that was skipped, which are left out else.
     """
     with reading(NO_RESULTS):
-        results = json.loads(written.decode("utf-8", "replace"), parse_int=_number)
+        text = written.decode("utf-8", "replace")
+        results = json.loads(text, parse_int=_number, object_pairs_hook=_first_of_each)
         rows, context = results["benchmarks"], results["context"]
         if not isinstance(rows, list) or not all(map(_is_row, rows)):
             raise LaunchFailed("wrote results that are not Google Benchmark's")
         if not strict:
-            broken = {row.get("run_name") for row in rows if row.get("error_occurred") or row.get("skipped")}
+            broken = {row.get("run_name") for row in rows if _is_broken(row)}
             rows = [row for row in rows if row.get("run_name") not in broken]
         for row in rows:
-            if row.get("error_occurred"):
+            if row.get("error_occurred") is True:
                 raise LaunchFailed(f"reports an error: {shown(str(row.get('error_message', '')), 200)}")
-            if row.get("skipped"):
+            if row.get("skipped") is True:
                 name, why = shown(str(row.get("run_name")), 200), shown(str(row.get("skip_message", "")), 200)
                 raise LaunchFailed(f"skips {name}: {why}")
-        return single(rows), not (isinstance(context, dict) and context.get("aslr_enabled") is False)
+        about = context if isinstance(context, dict) else {}
+        return Reported(single(rows), about.get("aslr_enabled") is not False, _of_a_thread(about))
+
+
+def _of_a_thread(context: Mapping[str, Any]) -> bool | None:
+    """By the version, which is told since 1.8.4: before 1.9.0 wall time was divided by the threads again."""
+    told = context.get("library_version", "v1.8.3")
+    version = re.match(r"v?(\d{1,9})\.(\d{1,9})", told) if isinstance(told, str) else None
+    return (int(version[1]), int(version[2])) >= (1, 9) if version else None
+
+
+def _first_of_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose first field of a name counts: a benchmark's own counters stand behind all others.
+
+    counters["real_time"] is no time.
+    """
+    return dict(reversed(pairs))
+
+
+def _is_broken(row: Row) -> bool:
+    """Whether it says that it has no time. A counter of that name is a number."""
+    return row.get("error_occurred") is True or row.get("skipped") is True
 
 
 def _is_row(row: object) -> bool:
@@ -530,6 +583,10 @@ def single(rows: Sequence[Row]) -> list[Row]:
         row for row in rows if row.get("aggregate_name") == "median" and row.get("run_name") not in known
     ]
     return repetitions + medians
+
+
+def _has_threads(row: Row) -> bool:
+    return row.get("threads") not in (None, 1)
 
 
 def _fastest_ns(rows: Sequence[Row]) -> float:
