@@ -94,7 +94,8 @@ def kind_of(written: WrittenSide) -> str:
     name = Path(_words(written)[0]).name
     runs = {kind: one for kind, one in adapters().items() if name.rstrip("0123456789.") in one.interpreters}
     if runs:  # `java -jar benchmarks.jar`: what is known is known by the first file among its words
-        found = next((one for word in _words(written)[1:] if (one := written.base / word).is_file()), None)
+        folder = written.folder or written.base  # where it runs
+        found = next((one for word in _words(written)[1:] if (one := folder / word).is_file()), None)
         return COMMAND if found is None else _kind_by_marks(found, runs)
     return _kind_by_marks(file, adapters())
 

@@ -20,6 +20,8 @@ from tollbench.compare import (
     resolve,
     subject_of,
 )
+from tollbench.compare.adapters.pyperf import Pyperf
+from tollbench.compare.subject import Side
 from tollbench.interpreters import interpreter_with_path
 
 HEAD = r"""#!/usr/bin/env -S python3 -ES
@@ -44,6 +46,7 @@ if "crash" in words:
 
 PYPERF = r"""
 assert options["processes"] == "1" and "quiet" in options
+assert "LD_PRELOAD,GLIBC_TUNABLES,TOLL_PADDING" in options["inherit-environ"]
 count = int(options["values"])
 def benchmark(name, seconds, **more):
     values = [ns(seconds) for _ in range(count)]
@@ -53,7 +56,8 @@ written(after("-o"), {"metadata": {"python": "3"}, "benchmarks": found})
 """
 
 PYTEST = r"""
-assert "benchmark-only" in options and after("-p") == "no:cacheprovider"
+assert "benchmark-only" in options and "-p" not in given
+assert after("-o") == "cache_dir=" + options["benchmark-json"].replace("report.json", "cache")
 found = [{"fullname": "test_b.py::test_sum[größe]", "stats": {"median": ns(1e-7)}}]
 print("1 passed")
 written(options["benchmark-json"], {"benchmarks": found})
@@ -168,6 +172,24 @@ def test_a_file_that_an_interpreter_runs_tells_what_it_is(tmp_path: Path) -> Non
     for text, kind in names.items():
         found, sides = resolve([WrittenSide(text, base=tmp_path)] * 2)
         assert (found, sides[0].folder) == (kind, tmp_path)
+
+
+def test_a_file_that_an_interpreter_runs_is_looked_for_where_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text("print(1)\n")
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "b.py").write_text("import pyperf\n")
+    sides = [WrittenSide("python3 b.py", base=tmp_path, folder=tmp_path / "inner")] * 2
+    assert resolve(sides)[0] == "pyperf"
+
+
+@pytest.mark.parametrize(
+    ("words", "more"), [("", ""), (" --inherit-environ=A,B", ",A,B"), (" --inherit-environ A", ",A")]
+)
+def test_processes_of_pyperf_have_the_variables_that_toll_sets(words: str, more: str) -> None:
+    side = Side("x", tuple(f"python3 b.py{words}".split()))
+    pyperf = Pyperf([side], MeasuringOptions(60.0))
+    told = f"--inherit-environ=LD_PRELOAD,GLIBC_TUNABLES,TOLL_PADDING{more}"
+    assert list(pyperf.told_besides(side)) == [told]
 
 
 @pytest.mark.slow

@@ -19,15 +19,19 @@ class PytestBenchmark(WholeOutput):
     """Existing tests, unchanged; a benchmark's name is its whole path, as pytest prints it."""
 
     def told(self, report: Path, names: Sequence[str] | None) -> Sequence[str]:
-        """Few short rounds; nothing is written into the folder of the tests."""
+        """Few short rounds; nothing is written into the folder of the tests.
+
+        Its cache is elsewhere, and there: projects may have --lf or --cache-clear among their options.
+        """
         longest = 0.001 if names is None else 0.02
         length = [
             "--benchmark-min-rounds=5",
             f"--benchmark-max-time={longest}",
             "--benchmark-min-time=0.0005",
         ]
-        quiet = ["--benchmark-only", "--benchmark-disable-gc", "-q", "-p", "no:cacheprovider"]
-        return [*quiet, *length, f"--benchmark-json={report}"]
+        quiet = ["--benchmark-only", "--benchmark-disable-gc", "-q"]
+        elsewhere = ["-o", f"cache_dir={report.parent / 'cache'}", f"--benchmark-json={report}"]
+        return [*quiet, *length, *elsewhere]
 
     def read(self, report: bytes) -> Printed:
         """The median of each benchmark's rounds."""
