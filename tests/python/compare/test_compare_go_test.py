@@ -25,17 +25,19 @@ FAKE = r"""#!/usr/bin/env -S python3 -ES
 import os, random, re, sys
 # SEEDED
 NAMES = "BenchmarkSum,BenchmarkSub/x-2,BenchmarkSkip"
-words = dict(word.partition("=")[::2] for word in sys.argv[1:] if not word.startswith("-test"))
+given = [word for at, word in enumerate(sys.argv[1:]) if sys.argv[at] != "-test.bench"]
+words = dict(word.partition("=")[::2] for word in given if not word.startswith("-test"))
 options = dict(word[6:].partition("=")[::2] for word in sys.argv[1:] if word.startswith("-test"))
 if "list" in options:
     tops = dict.fromkeys(name.split("/")[0] for name in words.get("only", NAMES).split(","))
     print("\n".join(name for name in tops if re.search(options["list"], name)))
     sys.exit()
-pattern = sys.argv[sys.argv.index("-test.bench") + 1]
+pattern = [word for at, word in enumerate(sys.argv[1:]) if sys.argv[at] == "-test.bench"][-1]
 if "log" in words:
     with open(words["log"], "a") as log:
         print(options["benchtime"], options["count"], os.environ.get("GODEBUG", ""), file=log)
-suffix = words.get("procs", "-2")
+suffixes = words.get("procs", "-2").split(",")
+suffix = suffixes[0]
 verbose = "v" in options
 print("goos: linux\npkg: example")
 failed = False
@@ -70,7 +72,7 @@ for name in words.get("only", NAMES).split(","):
                 print(f"gc {done} @0.01s 2%: 0.1 ms clock, 4->4->0 MB, 2 P", file=sys.stderr)
             done += 1
             print(f"gc {done} @0.01s 2%: 0.1 ms clock, 4->4->0 MB, 2 P (forced)", file=sys.stderr)
-    for _ in range(int(options["count"])):
+    for suffix in [suffix for suffix in suffixes for _ in range(int(options["count"]))]:
         ns = float(words.get('ns', 100)) * float(words.get("slow", 1)) * random.gauss(1.0, 0.004)
         unit = "B/op" if words.get("custom") == name and options["count"] != "1" else "ns/op"
         print(f"{name}{suffix}         \t{count}\t      {ns:.3f} {unit}\t      {words.get('bytes', 16)} B/op")
@@ -149,6 +151,25 @@ def test_each_sides_collections_are_looked_at(
 
 def test_only_what_matches_is_compared(fake: str) -> None:
     assert list(rows(compared(fake, fake, pattern="x-", most_rounds=2))) == ["BenchmarkSub/x-2"]
+
+
+@pytest.mark.parametrize("failing", ["", " broken=BenchmarkSum"])
+@pytest.mark.parametrize(
+    ("own", "found"), [("Sum$", ["BenchmarkSum"]), ("Sub|Skip", ["BenchmarkSub/x-2"]), (".", None)]
+)
+def test_a_side_may_choose_among_its_benchmarks(
+    fake: str, own: str, found: list[str] | None, failing: str
+) -> None:
+    side = f"{fake}{failing} -test.bench '{own}'"
+    everything = ["BenchmarkSum", "BenchmarkSub/x-2"]
+    assert list(rows(compared(side, side, most_rounds=2))) == (everything if found is None else found)
+
+
+def test_numbers_of_processors_are_no_repetitions(fake: str) -> None:
+    item = rows(compared(fake, f"{fake} procs=,-4"))["BenchmarkSum"]
+    assert item.verdict is Verdict.FAILED
+    told = "ran BenchmarkSum with several numbers of processors (BenchmarkSum and BenchmarkSum-4)"
+    assert told in item.reason
 
 
 def test_what_a_benchmark_prints_does_not_hide_its_result(fake: str) -> None:

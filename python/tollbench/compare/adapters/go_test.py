@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from tollbench.compare.adapters.one_after_another import Values, iterations_for, repetitions_for
 from tollbench.compare.adapters.quiet_repetitions import SHORT_S, QuietRepetitions
@@ -20,6 +21,7 @@ from tollbench.compare.subject import Adapter, MeasuringOptions, Side
 from tollbench.launching.answers import reading, understood
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
+from tollbench.text import shown
 
 KIND = "go-test"
 _CALIBRATION = "2ms"
@@ -39,6 +41,7 @@ _ALLOCATED = re.compile(r"^(Benchmark\S*)\s.* ns/op.*?\s(\d+) B/op", re.MULTILIN
 # "gc 5 @0.013s 2%: ...", by GODEBUG=gctrace=1.
 _COLLECTION = re.compile(rb"^gc (\d{1,9}) @", re.MULTILINE)
 _PROCESSORS = re.compile(r"-[0-9]+$")
+_CHOICE = re.compile(r"--?test\.bench(?:=(.*))?", re.DOTALL)
 _NO_OUTPUT = "printed no results that a Go test binary would print"
 _TOLD = re.compile(r"^(Benchmark\S*)$", re.MULTILINE)
 # "    b_test.go:7: why" stands on the line before or, as of tests, behind.
@@ -60,11 +63,14 @@ class GoTest(QuietRepetitions):
         One that fails makes the whole process fail, or ends it: then each runs in a process of its own, so
         that it costs its own row alone, and none where nobody asked for it. Raises LaunchFailed, also where
         all that match were skipped, with what they said of that.
+
+        A side's own -test.bench chooses among them; a launch's stands behind it, and the last one counts.
         """
-        told, ended = self._told(side, ".", "1x", 1, None)
+        own = _own_choice(side)
+        told, ended = self._told(side, "." if own is None else own, "1x", 1, None)
         names = offered_in(told)
         if ended.exit_code != 0:
-            names, told = self._offered_singly(side, ended)
+            names, told = self._offered_singly(side, own, ended)
         found = [name for name in names if re.search(self.options.pattern, name)]
         skipped = {
             name: why for name, why in skipped_in(told).items() if re.search(self.options.pattern, name)
@@ -75,13 +81,14 @@ class GoTest(QuietRepetitions):
             raise LaunchFailed(f"skips {name}{others}: {why or 'it does not say why'}")
         return found
 
-    def _offered_singly(self, side: Side, together: Ended) -> tuple[list[str], str]:
+    def _offered_singly(self, side: Side, own: str | None, together: Ended) -> tuple[list[str], str]:
         """Names, those that fail among them, and all that was printed.
 
-        Raises LaunchFailed, with how all of them together ended, where it cannot even be asked for a list.
+        Raises LaunchFailed, with how all of them together ended, where it cannot even be asked for a list, or
+        the side's own words choose sub-benchmarks, which are not in it.
         """
-        listed = self.run(side, ["-test.list=^Benchmark"], None)
-        if listed.exit_code != 0:
+        listed = self.run(side, [f"-test.list={'^Benchmark' if own is None else own}"], None)
+        if listed.exit_code != 0 or "/" in (own or ""):
             raise LaunchFailed(together.how())
         names: list[str] = []
         texts: list[str] = []
@@ -206,11 +213,20 @@ def failing_in(text: str, top: str) -> list[str]:
 
 
 def values_in(text: str, name: str) -> list[float]:
-    """Nanoseconds an operation of each result of one benchmark, at least one. Raises LaunchFailed."""
+    """Nanoseconds an operation of each result of one benchmark, at least one. Raises LaunchFailed.
+
+    Also where they are of several GOMAXPROCS, and so no repetitions of one.
+    """
     with reading(_NO_OUTPUT):
-        values = [float(match[3]) for match in _RESULT.finditer(text) if name in _names(match[1])]
+        results = [match for match in _RESULT.finditer(text) if name in _names(match[1])]
+        values = [float(match[3]) for match in results]
     if not values:
         raise LaunchFailed(f"gave no result in ns/op for {name}")
+    if len(printed := list(dict.fromkeys(match[1] for match in results))) > 1:
+        told = " and ".join(shown(each, 200) for each in printed[:2])
+        raise LaunchFailed(
+            f"ran {name} with several numbers of processors ({told}); next: name one with -test.cpu"
+        )
     return values
 
 
@@ -227,6 +243,15 @@ def allocates(text: str, name: str) -> bool:
 def _names(printed: str) -> tuple[str, str]:
     """Of which benchmarks a result may be: its name stands there with or without GOMAXPROCS."""
     return printed, _PROCESSORS.sub("", printed)
+
+
+def _own_choice(side: Side) -> str | None:
+    """What a side's own words say that shall run, by the last -test.bench; None: nothing."""
+    found = None
+    for word, following in pairwise([*side.command[1:], ""]):
+        if match := _CHOICE.fullmatch(word):
+            found = following if match[1] is None else match[1]
+    return found
 
 
 ADAPTER = Adapter(KIND, "a Go test binary", (b"test.benchtime",), GoTest)
