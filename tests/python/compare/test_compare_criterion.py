@@ -13,15 +13,16 @@ import pytest
 from foreign_kinds import compared_as, executable, rows
 
 from tollbench.compare import MeasuringOptions, Verdict
-from tollbench.compare.adapters.criterion import Criterion
+from tollbench.compare.adapters.criterion import Criterion, _written
 from tollbench.compare.subject import Side
+from tollbench.launching.failure import LaunchFailed
 
 # Its bytes hold what tells a Criterion executable. Words of its own stand before the options.
 FAKE = r"""#!/usr/bin/env -S python3 -ES
 # This executable is a Criterion.rs benchmark.
 import json, os, pathlib, random, re, sys
 # SEEDED
-known = ("version", "slow", "crash", "without", "twisted")
+known = ("version", "slow", "crash", "without", "twisted", "only", "log")
 words = dict(word.partition("=")[::2] for word in sys.argv[1:] if word.partition("=")[0] in known)
 given = sys.argv[1:]
 old = words.get("version") == "0.3.0"
@@ -35,15 +36,30 @@ if "--bench" not in given:
 for option in ("--warm-up-time", "--measurement-time"):
     if old and option in given and "." in given[given.index(option) + 1]:
         sys.exit(f"error: Invalid value: The argument '{given[given.index(option) + 1]}' isn't a valid value")
-chosen = given[given.index("--") + 1] if "--" in given else ""
-for option in given:
-    if option.startswith("^") and "--" not in given:
-        chosen = option
+filters = given[given.index("--") + 1 :] if "--" in given else []
+for before, word in zip(["", *given], given):
+    if word == "--":
+        break
+    is_value = before.startswith("--") and before not in ("--bench", "--list", "--noplot", "--exact")
+    if not word.startswith("-") and word.partition("=")[0] not in known and not is_value:
+        filters.append(word)
+if len(filters) > 1:
+    print("error: unexpected argument", file=sys.stderr)
+    sys.exit(2)
+chosen = "".join(filters)
+if "log" in words:
+    with open(words["log"], "a") as log:
+        print(chosen, file=log)
 def matches(name):
     if "--exact" in given:
         return name == chosen
-    return chosen in name if old or not patterns else re.search(chosen, name) is not None
-names = [name for name in ("sum 1+1", "group/sum 1+1 more", "größe/7") if matches(name)]
+    return chosen in name if old else re.search(chosen, name) is not None
+titles = {}  # -> what is held against a filter
+for name in words.get("only", "sum 1+1,group/sum 1+1 more,größe/7").split(","):
+    title = name if len(name) <= 100 else name[:100] + "..."
+    others = sum(other.partition(" #")[0] == title for other in titles)
+    titles[f"{title} #{others + 1}" if others else title] = name
+names = [title for title, name in titles.items() if matches(name)]
 if "--list" in given:
     for name in names:
         print(f"{name}: bench{'' if old else 'mark'}\n")
@@ -59,12 +75,13 @@ for name in names:
     folder = home / name.replace("/", "_") / "new"
     folder.mkdir(parents=True)
     iterations = [float(10 * n) for n in range(1, 11)]
-    times = [100.0 * float(words.get("slow", 1)) * n * random.gauss(1.0, 0.004) for n in iterations]
+    place = 1 + list(titles).index(name) if "only" in words else 1
+    times = [100.0 * place * float(words.get("slow", 1)) * n * random.gauss(1.0, 0.004) for n in iterations]
     sample = [iterations, times] if old else {"sampling_mode": "Linear", "iters": iterations, "times": times}
     if words.get("twisted") == name:
         sample = {"iters": [0.0], "times": [1.0]}
     (folder / "sample.json").write_text(json.dumps(sample))
-    (folder / "benchmark.json").write_text(json.dumps({"title": name[:12], "full_id": name}))
+    (folder / "benchmark.json").write_text(json.dumps({"title": name, "full_id": titles[name]}))
 """
 
 
@@ -102,6 +119,37 @@ def test_only_what_matches_is_compared(fake: str) -> None:
     assert list(rows(compared(fake, fake, pattern="^group", most_rounds=2))) == ["group/sum 1+1 more"]
 
 
+@pytest.mark.parametrize("version", ["0.3.0", "0.4", "0.8"])
+def test_a_filter_among_a_sides_own_words_chooses(fake: str, version: str) -> None:
+    """Criterion takes no second one beside it."""
+    for own in ("sum", "--sample-size 20 sum"):
+        side = f"{fake} version={version} {own}"
+        found = rows(compared(side, f"{side} ", pattern="more", most_rounds=2))
+        assert [item.verdict is Verdict.FAILED for item in found.values()] == [False], found
+        assert list(found) == ["group/sum 1+1 more"]
+
+
+@pytest.mark.parametrize("version", ["0.3.0", "0.4", "0.8"])
+def test_what_is_listed_by_a_title_is_found_by_it(fake: str, version: str) -> None:
+    """It is cut and numbered where the name is not: of 100 letters, or a name that another group has, too."""
+    long = "group(1)/" + 95 * "x"
+    side = f"{fake} version={version} 'only={long},{long}y,same,same'"
+    found = rows(compared(side, side, most_rounds=2))
+    cut = f"{long[:100]}..."
+    assert list(found) == [cut, f"{cut} #2", "same", "same #2"]
+    assert [round(item.a_ns or 0, -2) for item in found.values()] == [100, 200, 300, 400]
+
+
+def test_two_benchmarks_of_one_title_are_refused(tmp_path: Path) -> None:
+    for name in "ab":
+        folder = tmp_path / name / "new"
+        folder.mkdir(parents=True)
+        (folder / "sample.json").write_text('{"iters": [1.0], "times": [5.0]}')
+        (folder / "benchmark.json").write_text(json.dumps({"title": "x", "full_id": name}))
+    with pytest.raises(LaunchFailed, match="several benchmarks called x"):
+        _written(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
@@ -114,7 +162,7 @@ def test_a_side_that_fails_costs_its_own_row(fake: str, word: str, reason: str) 
     found = rows(compared(fake, f"{fake} '{word}=sum 1+1'"))
     assert found["sum 1+1"].verdict is Verdict.FAILED
     assert reason in found["sum 1+1"].reason
-    assert found["größe/7"].verdict is Verdict.NO_DIFFERENCE
+    assert found["größe/7"].verdict is not Verdict.FAILED
 
 
 CARGO = """[package]
