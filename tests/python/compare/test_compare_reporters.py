@@ -40,6 +40,7 @@ def written(path, found):
         return
     with open(path, "w") as file:
         file.write("twisted" if "twisted" in words else json.dumps(found))
+known = ("slow", "silent", "twisted", "crash", "log", "has", "ends")
 if "crash" in words:
     sys.exit("no such table")
 """
@@ -64,17 +65,39 @@ written(options["benchmark-json"], {"benchmarks": found})
 """
 
 JMH = r"""
+chosen, values, pending = [], {}, ""
+for word in given:
+    if pending == "-p":
+        values.update([word.split("=", 1)])
+    elif not pending and word[0] != "-" and word.partition("=")[0] not in (*known, "b.jar"):
+        chosen.append(word)
+    pending = word if not pending and word.startswith("-") and word not in ("-lp", "-jar") else ""
+if "log" in words:
+    with open(words["log"], "a") as log:
+        print(*chosen, file=log)
+listed = {"a.B.sum": ["10", "20"], "a.B.sum2": None, "a.C.pair": ["1,2", "3"], "a.D.throws": ["1", "2"]}
+listed = {name: of for name, of in listed.items() if name in words.get("has", "a.B.sum,a.B.sum2").split(",")}
+listed = {name: of for name, of in listed.items() if any(re.search(one, name) for one in chosen or [""])}
+if "-lp" in given:
+    print("a line of the jar's own\nBenchmarks: ")
+    for method, of in listed.items():
+        print(method)
+        print('  param "n" = {' + ", ".join(of) + "}" if of else "", end="\n" if of else "")
+    sys.exit()
 assert after("-bm") == "avgt" and after("-f") == "1"
-chosen = given[given.index("50ms") + 1] if "50ms" in given else ""
-wanted = after("-p")
 found = []
-all_of_it = ("a.B.sum", {"n": "10"}, 100.0), ("a.B.sum", {"n": "20"}, 200.0), ("a.B.sum2", None, 5.0)
-for method, parameters, truth in all_of_it:
-    if not re.search(chosen, method) or (wanted and parameters and wanted != f"n={parameters['n']}"):
-        continue
-    raw = [[ns(truth) for _ in range(int(after("-i")))]]
-    one = {"benchmark": method, "primaryMetric": {"scoreUnit": "ns/op", "rawData": raw}}
-    found.append({**one, "params": parameters} if parameters else one)
+for method, of in listed.items():
+    for value in of or [None]:
+        if value and "n" in values and value not in values["n"].split(","):
+            continue
+        if method == "a.D.throws" and value == "2":
+            if after("-foe") == "true" or "ends" in words:
+                sys.exit("Benchmark had encountered error, and fail on error was requested")
+            continue
+        truth = {"10": 100.0, "20": 200.0, "1,2": 12.0, "3": 3.0, "1": 1.0, None: 5.0}[value]
+        raw = [[ns(truth) for _ in range(int(after("-i")))]]
+        one = {"benchmark": method, "primaryMetric": {"scoreUnit": "ns/op", "rawData": raw}}
+        found.append({**one, "params": {"n": value}} if value else one)
 print("# JMH version: 1.37")
 written(after("-rff"), found)
 """
@@ -152,6 +175,48 @@ def test_a_side_without_a_report_is_a_failed_row(kind: str, word: str, tmp_path:
         "exited with code 1; its last words: no such table" if word == "crash" else "reported nothing that"
     )
     assert reason in item.reason
+
+
+def jmh(folder: Path, *texts: str, pattern: str = "", rounds: int = 2) -> dict[str, Comparison]:
+    """Of `java -jar b.jar` with words around it: where options of Java stand, the stand-in's own."""
+    mark, body, _ = KINDS["jmh"]
+    executable(folder / "java", HEAD.replace("MARK", mark) + body)
+    (folder / "b.jar").write_bytes(b"PK..META-INF/BenchmarkList")
+    sides = [WrittenSide(f"./java {text.replace('|', '-jar b.jar')}", base=folder) for text in texts]
+    kind, found = resolve(sides)
+    assert kind == "jmh"
+    subject = subject_of(kind, found, MeasuringOptions(60.0, pattern=pattern))
+    compared = compare(subject, ComparisonSettings(seed=5, most_rounds=rounds))
+    return {item.benchmark: item for item in compared.comparisons}
+
+
+def failed(found: dict[str, Comparison]) -> list[str]:
+    return [name for name, item in found.items() if item.verdict is Verdict.FAILED]
+
+
+def test_only_what_is_wanted_of_a_jar_is_tried(tmp_path: Path) -> None:
+    words = f"log={tmp_path / 'log'} has=a.B.sum,a.B.sum2,a.C.pair | sum -e x"
+    assert list(jmh(tmp_path, words, f"{words} -gc true", pattern="n=2|pair")) == ["a.B.sum: n=20"]
+    assert (tmp_path / "log").read_text().splitlines()[0] == "sum"  # the side's own choice, for the list
+    assert set((tmp_path / "log").read_text().splitlines()[1:]) == {"sum", r"^a\.B\.sum$"}
+
+
+@pytest.mark.parametrize("ends", ["", " ends"])
+def test_one_that_throws_costs_its_own_rows_alone(tmp_path: Path, ends: str) -> None:
+    side = f"has=a.B.sum2,a.D.throws{ends} |"
+    found = jmh(tmp_path, side, side)
+    assert not failed({name: item for name, item in found.items() if "throws" not in name})
+    thrown = "a.D.throws: n=2"
+    assert sorted(found) == ["a.B.sum2", "a.D.throws: n=1", thrown]
+    assert failed(found) == (["a.D.throws: n=1", thrown] if ends else [thrown])
+    assert "gives no result for it, as benchmarks do that throw" in found[thrown].reason
+
+
+def test_a_comma_in_a_parameter_is_a_part_of_its_value(tmp_path: Path) -> None:
+    found = jmh(tmp_path, "has=a.C.pair |", "has=a.C.pair slow=2 |", rounds=9)
+    assert list(found) == ["a.C.pair: n=1,2", "a.C.pair: n=3"]
+    assert [item.verdict for item in found.values()] == [Verdict.SLOWER] * 2
+    assert found["a.C.pair: n=1,2"].a_ns == pytest.approx(12.0, rel=0.05)
 
 
 @pytest.mark.parametrize(("older", "newer"), [("old", ""), ("newest", ""), ("newest", "newest")])
