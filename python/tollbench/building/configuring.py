@@ -7,12 +7,16 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tollbench.building import sparing_others
+from tollbench.building.compiler_identity import cached_compiler, compiler_identity
+from tollbench.building.known import entries
 from tollbench.building.room_for_processes import check_room_for_processes
+from tollbench.catalog.machine import processor_mark
+from tollbench.catalog.managers import DATABASES, tells_of_changes
 from tollbench.catalog.tools import run_tool
 from tollbench.errors import Exit, TollError
 from tollbench.interpreters import PYTHON, environment_of_tools, interpreter
@@ -23,12 +27,15 @@ CONFIGURATION_FAILED = Exit.USAGE  # never 1, which says that something became s
 STAMP, TRIED = "configured.json", "tried.json"
 # What is installed or removed shows here; CMake's own files and the suites are watched by ninja.
 WATCHED = (
-    "/var/lib/dpkg/status",
+    *DATABASES,
+    "/usr/include",
     "/usr/local/include",
     "/usr/local/lib",
     "/usr/local/lib/cmake",
     "/usr/local/bin",
 )
+# The same below each folder of the user's own, whose libraries come before all others.
+WATCHED_BELOW = ("include", "lib", "lib/cmake", "lib64", "lib64/cmake")
 # In front of CMake, and of ninja where that may start it.
 SPARING_OTHERS = interpreter("-S", os.path.realpath(sparing_others.__file__))
 # What compilers and linkers read besides their command line, which ninja does not look at.
@@ -42,6 +49,7 @@ READ_BY_COMPILERS = (
     "LD_RUN_PATH",
 )
 FLAGS = ("CXXFLAGS", "LDFLAGS")
+_NATIVE = re.compile(r"=native\b")
 # Where CMake looks for libraries; what it found once it does not look for again.
 SEARCHED = ("CMAKE_PREFIX_PATH", "PKG_CONFIG_PATH")
 HEEDED = ("PATH", "CXX", *FLAGS, *READ_BY_COMPILERS, *SEARCHED)
@@ -64,8 +72,9 @@ def configure(
     command = [*enter, *_command(root, folder, toolset, "/usr/bin/python3" if enter else PYTHON)]
     command += ["-UCMAKE_*_COMPILER_LAUNCHER"] if enter else []  # which a failed attempt may have left there
     stamp, now = folder / STAMP, _marks(command, file_system)
-    now["compiler"] = _compiler(folder, entered=bool(enter))
-    if _told(stamp) == now and _up_to_date(folder, enter):
+    now["compiler"] = compiler_identity(folder, entered=bool(enter))
+    found_all = tells_of_changes(file_system) or not _lacks_something(folder)
+    if _told(stamp) == now and found_all and _up_to_date(folder, enter):
         return
     if '"' in f"{root}{folder}":  # CMake ends a name there, and then misses its own sources
         raise TollError(f"CMake cannot build in a folder with a quote in its name: {root}", "rename it")
@@ -76,7 +85,7 @@ def configure(
     said = _run(command, root, entered=bool(enter))
     # Which CMake chose, in an empty folder; while that is not there, the one that compiled.
     compiled_by = before.get("compiler", []) if isinstance(before, dict) else []
-    now["compiler"] = _compiler(folder, entered=bool(enter)) or compiled_by
+    now["compiler"] = compiler_identity(folder, entered=bool(enter)) or compiled_by
     tried.write_text(json.dumps(now), encoding="utf-8")
     log = folder / "configure.log"
     log.write_text(said.stdout, encoding="utf-8")
@@ -143,12 +152,12 @@ def _forget_other_compiler(
 
     Nor does it see that another compiler came to stand in the same place, as by update-alternatives or a
     package's new version: what was compiled stayed, and its rows named the version of then beside what the
-    new one had compiled.
+    new one had compiled. Nor that a machine woke up on another processor, for which `native` is other code.
 
     `before` is what the folder was configured by, or what was tried; of who knows what, by hand for one,
     nothing goes. In a root, `entered`, the user's compiler is not there.
     """
-    if not (known := _cached_compiler(folder)):
+    if not (known := cached_compiler(folder)):
         return
     users = [] if entered or toolset.compiler else ["CXX"]
     names = (*users, *FLAGS, *READ_BY_COMPILERS)
@@ -159,34 +168,14 @@ def _forget_other_compiler(
         other = other or bool(
             before.get("compiler") and now["compiler"] and before["compiler"] != now["compiler"]
         )
+        # Code for `native` is this processor's, and what asked for it stands in a command as before.
+        other = other or before.get("processor", []) != now["processor"]
         elsewhere = any(_line(before, name) != _line(now, name) for name in SEARCHED)
+        elsewhere = elsewhere or before.get("own folders", []) != now["own folders"]
     if other or elsewhere:
         (folder / "CMakeCache.txt").unlink()
     if other:  # objects of libraries found elsewhere have other commands, and ninja sees that
         shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
-
-
-def _cached_compiler(folder: Path) -> str:
-    try:
-        cache = (folder / "CMakeCache.txt").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    known = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", cache, re.MULTILINE)
-    return known.group(1) if known else ""
-
-
-def _compiler(folder: Path, *, entered: bool) -> list[str]:
-    """The file behind the compiler's name; nothing where there is no cache yet, where the file is in a root,
-    or is not there: what it compiled is kept while a disk is not mounted."""
-    name = "" if entered else _cached_compiler(folder)
-    if not name:
-        return []
-    place = Path(os.path.realpath(name))
-    try:
-        found = place.stat()
-    except OSError:
-        return []
-    return [name, str(place), str(found.st_size), str(found.st_mtime_ns)]
 
 
 def _line(marks: Mapping[str, Any], variable: str) -> str:
@@ -195,11 +184,24 @@ def _line(marks: Mapping[str, Any], variable: str) -> str:
 
 
 def _marks(command: Sequence[str], file_system: str) -> dict[str, list[str]]:
+    own = filter(None, os.environ.get("CMAKE_PREFIX_PATH", "").split(os.pathsep))
+    below = [f"{folder}/{name}" for folder in own for name in WATCHED_BELOW]
     return {
         "command": list(command),
         "environment": [f"{name}={os.environ.get(name, '')}" for name in HEEDED],
-        "watched": [f"{place} {_changed(Path(file_system + place))}" for place in WATCHED],
+        "watched": _dated(WATCHED, file_system),
+        "own folders": _dated(below, file_system),
+        "processor": [processor_mark()] if any(_NATIVE.search(word) for word in command) else [],
     }
+
+
+def _dated(places: Iterable[str], file_system: str) -> list[str]:
+    return [f"{place} {_changed(Path(file_system + place))}" for place in places]
+
+
+def _lacks_something(folder: Path) -> bool:
+    """Whether CMake did not find what a contender needs, when it looked last."""
+    return any("not found" in str(entry.get("reason", "")) for entry in entries(folder))
 
 
 def _changed(path: Path) -> str:

@@ -128,6 +128,11 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path, *, tuned: boo
     # An old program must not pass for the new source, whatever becomes of the build.
     stamp.unlink(missing_ok=True)
     program.unlink(missing_ok=True)
+    try:
+        recipe.begin(job)
+    except OSError as error:
+        reason = f"what is left of an older build stays: {error.strerror}: {error.filename}"
+        return Built(Status.BUILD_FAILED, reason, program, tool.version)
     if reason := _run(steps, folder / "logs" / f"{source.parent.name}-{source.name}.log"):
         return Built(Status.BUILD_FAILED, reason.replace(f"{source.parent}/", "", 1), program, tool.version)
     try:

@@ -7,6 +7,7 @@ not tell is None, never a guess.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import re
@@ -95,6 +96,14 @@ def conditions(root: Path = ROOT) -> dict[str, Any]:
     }
     found["noise"] = [finding.as_dict() for finding in findings(found)]
     return found
+
+
+def processor_mark(root: Path = ROOT) -> str:
+    """Differs where what a compiler makes of `native` may: of the processor's name and instructions."""
+    cpu = _cpuinfo(root)
+    names = ("model name", "cpu family", "model", "flags", "Features", "CPU implementer", "CPU part", "isa")
+    told = [cpu.get(name, "") for name in names]
+    return hashlib.sha256("\0".join([platform.machine(), *told]).encode()).hexdigest()[:16]
 
 
 def compilers() -> list[dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,23 @@ MANAGERS = (
 def manager() -> Manager:
     """The first one that is here; apt where none is, whose names are known widest."""
     return next((one for one in MANAGERS if shutil.which(one.program)), APT)
+
+
+# Files that managers write whenever a package comes or goes: dpkg, rpm before and since Fedora 36, with what
+# its database has not taken over yet, pacman's folder, and apk before and since version 3.
+DATABASES = (
+    "/var/lib/dpkg/status",
+    "/var/lib/rpm/rpmdb.sqlite",
+    "/var/lib/rpm/rpmdb.sqlite-wal",
+    "/usr/lib/sysimage/rpm/rpmdb.sqlite",
+    "/usr/lib/sysimage/rpm/rpmdb.sqlite-wal",
+    "/usr/lib/sysimage/rpm/Packages.db",
+    "/var/lib/pacman/local",
+    "/lib/apk/db/installed",
+    "/usr/lib/apk/db/installed",
+)
+
+
+def tells_of_changes(file_system: str = "") -> bool:
+    """Whether a package that comes or goes shows in one of the databases."""
+    return any(Path(file_system + place).exists() for place in DATABASES)

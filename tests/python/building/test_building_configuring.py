@@ -13,8 +13,9 @@ import pytest
 
 from checkouts import ROOT
 from tollbench.building import configuring
+from tollbench.building.compiler_identity import compiler_identity
 from tollbench.building.configuring import configure
-from tollbench.catalog import environments
+from tollbench.catalog import environments, managers
 from tollbench.errors import TollError
 from tollbench.words import Toolset
 
@@ -172,6 +173,97 @@ def test_a_compiler_that_was_replaced_in_its_place_compiles_all_anew(
             configured(project, toolset)
             assert objects.stat().st_mtime_ns == before
     compiled_by(3)
+
+
+def built_again(project: Path, toolset: Toolset) -> bool:
+    """Whether what has been compiled is compiled once more, after configuring."""
+    made = project / "build/CMakeFiles/main.dir/main.cpp.o"
+    before = made.stat().st_mtime_ns if made.exists() else 0
+    configured(project, toolset)
+    subprocess.run(["ninja", "-C", str(project / "build"), "main"], check=True)
+    return made.stat().st_mtime_ns > before
+
+
+@pytest.mark.parametrize("named", ["by the environment", "by CXXFLAGS"])
+def test_native_code_is_compiled_anew_on_another_processor(project, monkeypatch, named) -> None:
+    """Resized machines and shared homes: the command is the same, and the old code ends with SIGILL."""
+    flags = ("-march=native",) if named == "by the environment" else ()
+    if not flags:
+        monkeypatch.setenv("CXXFLAGS", "-mtune=native")
+    monkeypatch.setattr(configuring, "processor_mark", lambda: "one")
+    assert built_again(project, Toolset(flags=flags))
+    assert not built_again(project, Toolset(flags=flags))
+    monkeypatch.setattr(configuring, "processor_mark", lambda: "another")
+    assert built_again(project, Toolset(flags=flags))
+    monkeypatch.delenv("CXXFLAGS", raising=False)
+    assert built_again(project, Toolset())
+    monkeypatch.setattr(configuring, "processor_mark", lambda: "a third")
+    assert not built_again(project, Toolset()), "plain code runs on each"
+
+
+def test_a_compiler_behind_ccaches_link_is_the_one_that_it_starts(project, tmp_path, monkeypatch) -> None:
+    monkeypatch.delenv("CMAKE_CXX_COMPILER_LAUNCHER", raising=False)
+    links, real = tmp_path / "links", tmp_path / "real"
+    for folder in (links, real):
+        folder.mkdir()
+    script = f'[ "${{0##*/}}" = ccache ] && shift\nexec "{real}/c++" "$@"'
+    (tmp_path / "ccache").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "ccache").chmod(0o755)
+    (links / "c++").symlink_to(tmp_path / "ccache")
+    monkeypatch.setenv("PATH", f"{links}:{real}:{os.environ['PATH']}")
+    monkeypatch.setenv("CXX", f"{links}/c++")
+    for value in (1, 2):
+        (real / "c++").write_text(f'#!/bin/sh\nexec {COMPILER} -DOF={value} "$@"\n')
+        (real / "c++").chmod(0o755)
+        assert built_again(project, Toolset())
+    assert not built_again(project, Toolset())
+    monkeypatch.setenv("CXX", f"{tmp_path / 'ccache'} c++")
+    assert compiler_of(project)[1] == str(real / "c++")
+
+
+def compiler_of(project: Path) -> list[str]:
+    configured(project, Toolset())
+    return compiler_identity(project / "build", entered=False)
+
+
+def test_clang_with_another_gcc_beside_it_is_another_compiler(project, tmp_path, monkeypatch) -> None:
+    """Its libstdc++ is that GCC's: objects were mixed, and rows named the version that was found first."""
+    monkeypatch.delenv("CMAKE_CXX_COMPILER_LAUNCHER", raising=False)
+    gcc = tmp_path / "gcc"
+    script = f"""[ "$*" = -v ] && {{ echo "Selected GCC installation: $(cat {gcc})" >&2; exit; }}"""
+    clang = tmp_path / "clang++-99"
+    clang.write_text(f'#!/bin/sh\n{script}\nexec {COMPILER} "$@"\n')
+    clang.chmod(0o755)
+    for version in ("/usr/lib/gcc/13", "/usr/lib/gcc/14"):
+        gcc.write_text(version)
+        assert built_again(project, Toolset(compiler=str(clang)))
+    assert not built_again(project, Toolset(compiler=str(clang)))
+
+
+def test_what_comes_into_a_folder_of_the_users_own_is_looked_for(project, tmp_path, monkeypatch) -> None:
+    with (project / "CMakeLists.txt").open("a") as listing:
+        listing.write("find_path(NUMBER_FOLDER number.hpp)\nmessage(STATUS found=${NUMBER_FOLDER})\n")
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first / "include", second / "include"):
+        folder.mkdir(parents=True)
+    monkeypatch.setenv("CMAKE_PREFIX_PATH", f"{first}:{second}")
+    for folder in (second, first):  # the first one's comes before what was found already
+        (folder / "include/number.hpp").write_text("")
+        assert f"-- found={folder}/include" in configured(project, Toolset())
+    assert configured(project, Toolset()) == []
+
+
+def test_what_was_not_found_is_looked_for_again_where_nobody_tells_of_packages(project, monkeypatch) -> None:
+    monkeypatch.setattr(configuring, "WATCHED", ())
+    configured(project, Toolset())
+    index = project / "build/contenders.json"
+    index.write_text(json.dumps([{"workload": "a/b", "contender": "c", "reason": "X was not found"}]))
+    for databases, asked in ((("/nowhere",), True), ((str(project),), False)):
+        monkeypatch.setattr(managers, "DATABASES", databases)
+        assert bool(configured(project, Toolset())) == asked
+    monkeypatch.setattr(managers, "DATABASES", ("/nowhere",))
+    index.write_text(json.dumps([{"workload": "a/b", "contender": "c", "reason": ""}]))
+    assert configured(project, Toolset()) == []
 
 
 def test_a_users_variables_count_each_time(project, tmp_path, monkeypatch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tollbench.catalog import environments, packages
+from tollbench.catalog import environments, managers, packages
 from tollbench.catalog.environments import compilers, probing
 from tollbench.catalog.environments.names import OPTIONS, taken_apart
 from tollbench.errors import TollError
@@ -183,6 +183,19 @@ def test_answers_are_kept_until_the_compiler_changes(machine: Path, tmp_path: Pa
     assert calls.read_text() == "x\nx\nx\n"
 
 
+@pytest.mark.parametrize(("name", "calls"), [("gcc-60-native", 2), ("gcc-60", 1)])
+def test_an_answer_for_native_code_is_that_of_this_processor(
+    machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, calls: int
+) -> None:
+    """As of a virtual machine that wakes up on another host: its name stays."""
+    counted = tmp_path / "calls"
+    put_compiler(machine, "g++-60", f'echo x >> "{counted}"; PATH={os.defpath} exec {COMPILER}')
+    for mark in ("one", "one", "another"):
+        monkeypatch.setattr(probing, "processor_mark", lambda mark=mark: mark)
+        environments.located(environments.named(name))
+    assert counted.read_text() == "x\n" * calls
+
+
 def test_a_cache_that_cannot_be_written_is_no_hindrance(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +207,7 @@ def test_a_cache_that_cannot_be_written_is_no_hindrance(
 def test_a_failure_is_asked_for_again_where_nobody_tells_of_new_packages(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probing, "PACKAGES_CHANGED", Path("/nowhere"))
+    monkeypatch.setattr(managers, "DATABASES", ("/nowhere",))
     missing = machine / "library"
     put_compiler(machine, "g++-60", f'[ -e "{missing}" ] || exit 1; PATH={os.defpath} exec {COMPILER}')
     assert environments.located(environments.named("gcc-60")).unavailable

@@ -214,3 +214,14 @@ def test_what_the_firmware_does_not_say_is_unknown(tmp_path: Path) -> None:
     told = machine.describe(tmp_path, ask_compilers=False)
     assert (told["firmware"], told["product"], told["microcode"]) == (None, None, None)
     assert told["mitigations"] == {}
+
+
+def test_another_instruction_set_is_another_processor(tmp_path: Path) -> None:
+    def marked(name: str, **told: str) -> str:
+        told = {"model name": "A CPU", "flags": "fpu avx2", "cpu MHz": "2000.1", "bogomips": "4000"} | told
+        text = "\n".join(f"{key} : {value}" for key, value in told.items())
+        return machine.processor_mark(lay_out(tmp_path / name, {"proc/cpuinfo": text}))
+
+    one = marked("one")
+    assert marked("same", **{"cpu MHz": "3999.5"}) == one
+    assert len({one, marked("wider", flags="fpu avx2 avx512f"), marked("other", **{"model name": "B"})}) == 3

@@ -13,7 +13,7 @@ import pytest
 from talking import ROOT, Conversation, built, contenders, copy_sources, workload
 
 from tollbench.building import known, languages
-from tollbench.building.recipes import RECIPES, Job, Tool
+from tollbench.building.recipes import RECIPES, Job, Tool, rust
 from tollbench.building.recipes.parts import first_error, heeded_here, shown
 from tollbench.catalog import packages, toolchains
 from tollbench.words import HOST, Program, Status
@@ -237,6 +237,59 @@ def test_a_build_that_leaves_no_program_is_a_row(tmp_path: Path, monkeypatch: py
     assert program.reason.startswith("the build left no program: ")
 
 
+def fake_cargo(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writes its RUSTFLAGS as the program, where cargo would: for a target in a folder of its name."""
+    cargo = fake_tool(folder / "cargo", "cargo 1.99.0")
+    script = (
+        '[ "$1" = build ] || { echo cargo 1.99.0; exit; }\n'
+        'while [ "$1" ]; do case $1 in --bin) bin=$2;; --target-dir) out=$2;; esac; shift; done\n'
+        "for target in ${FAKE_TARGETS:-.}; do\n"
+        'mkdir -p "$out/$target/release"; echo "$RUSTFLAGS" > "$out/$target/release/$bin"\n'
+        'chmod +x "$out/$target/release/$bin"; done\n'
+    )
+    cargo.write_text(f"#!/bin/sh\n{script}")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_a_program_for_a_chosen_target_is_found_and_no_old_one(tmp_path, monkeypatch) -> None:
+    """What cargo had built before for none was taken for the new one, under flags that it was not made by."""
+    fake_cargo(tmp_path, monkeypatch)
+    root = copy_sources(tmp_path / "copy")
+    for targets, flags in (("", "-Cone"), ("x86_64-a", "-Ctwo"), ("x86_64-b", "-Cthree"), ("", "-Cfour")):
+        monkeypatch.setenv("FAKE_TARGETS", targets)
+        monkeypatch.setenv("RUSTFLAGS", flags)
+        program = build(root, "rust_rayon")["rust_rayon"]
+        assert program.status is Status.OK, program.reason
+        assert Path(program.command[0]).read_text() == f"{flags}\n"
+    monkeypatch.setenv("RUSTFLAGS", "-Cfive")
+    monkeypatch.setenv("FAKE_TARGETS", "a b")
+    program = build(root, "rust_rayon")["rust_rayon"]
+    assert program.reason.startswith("the build left no program: one for each of several targets: ")
+
+
+def test_rust_for_native_is_built_anew_on_another_processor(tmp_path, monkeypatch) -> None:
+    """Cargo's own fingerprint holds the flags alone, so it is given folders of the processor's."""
+    monkeypatch.delenv("CARGO_BUILD_BUILD_DIR", raising=False)
+    monkeypatch.delenv("RUSTFLAGS", raising=False)
+    recipe, plain = RECIPES["Rust"], rust_job(tmp_path)
+
+    def folders(job: Job, mark: str) -> tuple[str, str]:
+        monkeypatch.setattr(rust, "processor_mark", lambda: mark)
+        step = recipe.steps(job)[0]
+        at = step.command.index("--target-dir")
+        return step.command[at + 1], step.environment["CARGO_BUILD_BUILD_DIR"]
+
+    def differing(job: Job) -> list[bool]:
+        return [one != other for one, other in zip(folders(job, "a"), folders(job, "b"), strict=True)]
+
+    assert differing(plain) == [False, False]
+    assert differing(replace(plain, tuned=True)) == [True, True]
+    monkeypatch.setenv("RUSTFLAGS", "-C target-cpu=native")
+    assert differing(plain) == [True, True]
+    monkeypatch.setenv("CARGO_BUILD_BUILD_DIR", "/a/users/own")
+    assert differing(plain) == [True, True]
+
+
 @pytest.mark.parametrize(
     ("language", "stock", "tuned"),
     [
@@ -290,8 +343,8 @@ def rust_job(folder: Path) -> Job:
 
 def test_manifests_share_what_they_depend_on_but_not_programs_of_one_name(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("CARGO_BUILD_BUILD_DIR", raising=False)
-    rust = RECIPES["Rust"]
-    steps = [rust.steps(rust_job(tmp_path / "made" / name / "x.rs"))[0] for name in ("fib", "skynet")]
+    recipe = RECIPES["Rust"]
+    steps = [recipe.steps(rust_job(tmp_path / "made" / name / "x.rs"))[0] for name in ("fib", "skynet")]
     shared, targets = (
         {step.environment["CARGO_BUILD_BUILD_DIR"] for step in steps},
         {step.command[step.command.index("--target-dir") + 1] for step in steps},
@@ -299,7 +352,7 @@ def test_manifests_share_what_they_depend_on_but_not_programs_of_one_name(tmp_pa
     assert shared == {str(tmp_path / "crates")}
     assert len(targets) == 2
     monkeypatch.setenv("CARGO_BUILD_BUILD_DIR", "/a/users/own")
-    assert "CARGO_BUILD_BUILD_DIR" not in rust.steps(rust_job(tmp_path / "made/fib/x.rs"))[0].environment
+    assert "CARGO_BUILD_BUILD_DIR" not in recipe.steps(rust_job(tmp_path / "made/fib/x.rs"))[0].environment
 
 
 @pytest.mark.parametrize("name", ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"])
@@ -307,19 +360,19 @@ def test_the_users_own_rust_flags_give_way_to_those_of_a_tuned_build(tmp_path, m
     for other in ("RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"):
         monkeypatch.delenv(other, raising=False)
     monkeypatch.setenv(name, "-Copt-level=0")
-    rust, job = RECIPES["Rust"], rust_job(tmp_path)
-    assert heeded_here(rust, rust.steps(job)) == {name: "-Copt-level=0"}
-    tuned = rust.steps(replace(job, tuned=True))
-    assert heeded_here(rust, tuned) == {}
+    recipe, job = RECIPES["Rust"], rust_job(tmp_path)
+    assert heeded_here(recipe, recipe.steps(job)) == {name: "-Copt-level=0"}
+    tuned = recipe.steps(replace(job, tuned=True))
+    assert heeded_here(recipe, tuned) == {}
     assert tuned[0].environment[name] == "-Ctarget-cpu=native"
 
 
 def test_of_cargos_variables_those_that_decide_code_are_told(tmp_path, monkeypatch) -> None:
-    rust, job = RECIPES["Rust"], rust_job(tmp_path)
-    before = heeded_here(rust, rust.steps(job))
+    recipe, job = RECIPES["Rust"], rust_job(tmp_path)
+    before = heeded_here(recipe, recipe.steps(job))
     for name in ("CARGO_BUILD_JOBS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_X_RUNNER"):
         monkeypatch.setenv(name, "2")
-    assert heeded_here(rust, rust.steps(job)) == before
+    assert heeded_here(recipe, recipe.steps(job)) == before
     deciding = (
         "CARGO_BUILD_RUSTFLAGS",
         "CARGO_TARGET_X_LINKER",
@@ -328,7 +381,7 @@ def test_of_cargos_variables_those_that_decide_code_are_told(tmp_path, monkeypat
     )
     for name in deciding:
         monkeypatch.setenv(name, "2")
-    assert heeded_here(rust, rust.steps(job)) == before | dict.fromkeys(deciding, "2")
+    assert heeded_here(recipe, recipe.steps(job)) == before | dict.fromkeys(deciding, "2")
 
 
 @pytest.mark.parametrize(

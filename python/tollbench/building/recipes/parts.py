@@ -71,6 +71,9 @@ class Recipe(Protocol):
     def sources(self, job: Job) -> list[Path]:
         """Every file that the program depends on."""
 
+    def begin(self, job: Job) -> None:
+        """Before the first command: away with what `finish` would take for new. Raises OSError."""
+
     def steps(self, job: Job) -> list[BuildStep]:
         """The commands, in order."""
 
@@ -92,6 +95,9 @@ class WithWrapper:
     def version(self, job: Job) -> str:
         return job.tool.version
 
+    def begin(self, job: Job) -> None:
+        pass
+
     def wrapper(self, job: Job) -> str:
         raise NotImplementedError
 
@@ -108,6 +114,9 @@ class WithExecutable:
 
     def version(self, job: Job) -> str:
         return job.tool.version
+
+    def begin(self, job: Job) -> None:
+        pass
 
     def wrapper(self, job: Job) -> str:  # noqa: ARG002
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithExecutable, files_below, told
+from tollbench.catalog.machine import processor_mark
 from tollbench.catalog.tools import ROOT
 
 OLDEST = (1, 85)  # rust-version in the manifests
@@ -66,19 +68,45 @@ class Rust(WithExecutable):
         variables = {"CARGO_TERM_COLOR": "never", **self._crates(job), **native}
         return [BuildStep(tuple(command), ROOT, variables)]
 
+    def begin(self, job: Job) -> None:
+        for path in self._made(job):
+            path.unlink()
+
     def finish(self, job: Job) -> None:
-        shutil.copy2(self._target(job) / (TUNED if job.tuned else "release") / job.source.stem, job.program)
+        made = self._made(job)
+        if len(made) > 1:
+            raise FileExistsError(errno.EEXIST, "one for each of several targets", str(self._target(job)))
+        shutil.copy2(made[0] if made else self._expected(job), job.program)
+
+    def _expected(self, job: Job) -> Path:
+        return self._target(job) / (TUNED if job.tuned else "release") / job.source.stem
+
+    def _made(self, job: Job) -> list[Path]:
+        """Where cargo puts it: a target that the user chose, in a file too, has a folder of its own."""
+        expected = self._expected(job)
+        below = self._target(job).glob(f"*/{expected.parent.name}/{expected.name}")
+        return [path for path in (expected, *below) if path.is_file()]
 
     def _target(self, job: Job) -> Path:
         """One folder for all binaries of a manifest, whose names are its own."""
-        return job.out.parent / "cargo"
+        return job.out.parent / f"cargo{_for_processor(job)}"
 
     def _crates(self, job: Job) -> dict[str, str]:
         """One folder for what all manifests depend on: fib took 14.7 s of CPU time, after it nqueens 0.8.
 
         Cargo has that word since 1.91 and does without before. A user's own folder is left to be theirs.
         """
-        return {} if BUILD_DIR in os.environ else {BUILD_DIR: str(job.out.parents[2] / "crates")}
+        own, mark = os.environ.get(BUILD_DIR), _for_processor(job)
+        if own is None:
+            return {BUILD_DIR: str(job.out.parents[2] / f"crates{mark}")}
+        return {BUILD_DIR: f"{own}/toll{mark}"} if mark else {}
+
+
+def _for_processor(job: Job) -> str:
+    """Behind a folder's name: cargo holds code for `native` for up to date on any processor."""
+    own = [value for name, value in os.environ.items() if name.endswith("RUSTFLAGS")]
+    asks = job.tuned or any("native" in flags for flags in own)
+    return f"-{processor_mark()}" if asks else ""
 
 
 def _profile(job: Job) -> tuple[str, ...]:

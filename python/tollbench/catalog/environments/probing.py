@@ -17,12 +17,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
 
+from tollbench.catalog.machine import processor_mark
+from tollbench.catalog.managers import DATABASES, tells_of_changes
 from tollbench.catalog.tools import run_tool
 from tollbench.home import cache_folder
 from tollbench.writing import scratch_folder, write_own
 
 LIMIT_S = 60.0
-PACKAGES_CHANGED = Path("/var/lib/dpkg/status")  # rewritten whenever a package comes or goes
 FILE = "probes.json"
 
 # Uses what the measuring library uses; prints what it was compiled with and against.
@@ -105,7 +106,7 @@ def probe(
         return Probe(known["reason"], known["compiler"], known["library"])
     found = _probed(compiler, flags, link_flags, source, inside.enter)
     # Without a package manager that tells of changes, only good news keeps.
-    if not found.reason or PACKAGES_CHANGED.exists():
+    if not found.reason or tells_of_changes():
         _store(key, found)
     return found
 
@@ -147,8 +148,9 @@ def _key(
     compiler: str, flags: Sequence[str], link_flags: Sequence[str], source: str, file_system: str
 ) -> str:
     """Of all that the answer depends on."""
-    marks = [_mark(Path(file_system + compiler)), _mark(Path(f"{file_system}{PACKAGES_CHANGED}"))]
-    # The user's cache may be shared between machines, and -march=native is not the same on all.
+    marks = [_mark(Path(file_system + place)) for place in (compiler, *DATABASES)]
+    # The user's cache may be shared between machines, and a virtual one may wake up on another processor.
+    marks += [processor_mark()] if any(flag.endswith("=native") for flag in flags) else []
     asked = [platform.node(), os.path.realpath(file_system + compiler), *flags, "|", *link_flags, source]
     return hashlib.sha256("\0".join([*asked, *marks]).encode()).hexdigest()[:32]
 
