@@ -9,12 +9,12 @@
 # looks for one third-party library and then sets, in the scope that includes it,
 #   target toll_contender_<name>     what a contender links (an interface or imported target), or
 #   TOLL_<NAME>_REASON               why there is none, in one sentence,
-#   TOLL_<NAME>_PACKAGE              the Debian package that brings it,
+#   TOLL_<NAME>_MISSING              what packages.toml calls that which brings it; the command is toll's to know,
 #   TOLL_<NAME>_VERSION              the version found.
 # A contender that lacks something is announced, skipped, and a row of contenders.json.
 #
 # toll_write_contenders(FILE) writes that file: an array of
-#   {workload, contender, language, target, executable, available, reason, library_version}.
+#   {workload, contender, language, target, executable, available, reason, missing, library_version}.
 
 define_property(GLOBAL PROPERTY TOLL_CONTENDER_ROWS
   BRIEF_DOCS "JSON objects, one a contender" FULL_DOCS "Filled by toll_contender()")
@@ -99,7 +99,7 @@ function(toll_package_is_whole result why package)
   set(${result} "${whole}" PARENT_SCOPE)
 endfunction()
 
-# Looks for one library, once. Sets <prefix>_REASON (empty: found) and <prefix>_VERSION.
+# Looks for one library, once. Sets <prefix>_REASON (empty: found), <prefix>_MISSING and <prefix>_VERSION.
 function(toll_find_need name)
   get_property(known GLOBAL PROPERTY TOLL_NEED_${name}_KNOWN)
   if(NOT known)
@@ -113,9 +113,6 @@ function(toll_find_need name)
         if(reason STREQUAL "")
           set(reason "${name} was not found")
         endif()
-        if(TOLL_${NAME}_PACKAGE)
-          string(APPEND reason "; apt install ${TOLL_${NAME}_PACKAGE}")
-        endif()
         message(STATUS "contenders that need ${name} are skipped: ${reason}")
       endif()
     else()
@@ -124,15 +121,24 @@ function(toll_find_need name)
     endif()
     set_property(GLOBAL PROPERTY TOLL_NEED_${name}_KNOWN TRUE)
     set_property(GLOBAL PROPERTY TOLL_NEED_${name}_REASON "${reason}")
+    set_property(GLOBAL PROPERTY TOLL_NEED_${name}_MISSING "${TOLL_${NAME}_MISSING}")
     set_property(GLOBAL PROPERTY TOLL_NEED_${name}_VERSION "${TOLL_${NAME}_VERSION}")
   endif()
+endfunction()
+
+# Sets `result` to the first line of a file that matches, or to nothing. Where the file changes, CMake is asked again:
+# a library of headers alone was another version than its rows named.
+function(toll_line_of result file pattern)
+  file(STRINGS "${file}" line REGEX "${pattern}" LIMIT_COUNT 1)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  set(${result} "${line}" PARENT_SCOPE)
 endfunction()
 
 # Sets `result` to the version that a header defines as <prefix>_MAJOR, <prefix>_MINOR and <prefix>_PATCH.
 function(toll_version_in_header result header prefix)
   set(parts "")
   foreach(part IN ITEMS MAJOR MINOR PATCH)
-    file(STRINGS "${header}" line REGEX "define +${prefix}_${part} +[0-9]+" LIMIT_COUNT 1)
+    toll_line_of(line "${header}" "define +${prefix}_${part} +[0-9]+")
     if(line MATCHES "${part} +([0-9]+)")
       list(APPEND parts "${CMAKE_MATCH_1}")
     endif()
@@ -153,14 +159,14 @@ endfunction()
 # Adds one row to contenders.json.
 function(toll_contender_row)
   cmake_parse_arguments(PARSE_ARGV 0 row ""
-    "WORKLOAD;NAME;LANGUAGE;TARGET;EXECUTABLE;AVAILABLE;REASON;VERSION" "")
-  foreach(field IN ITEMS WORKLOAD NAME LANGUAGE TARGET EXECUTABLE REASON VERSION)
+    "WORKLOAD;NAME;LANGUAGE;TARGET;EXECUTABLE;AVAILABLE;REASON;MISSING;VERSION" "")
+  foreach(field IN ITEMS WORKLOAD NAME LANGUAGE TARGET EXECUTABLE REASON MISSING VERSION)
     toll_json_text(${field} "${row_${field}}")
   endforeach()
   set_property(GLOBAL APPEND_STRING PROPERTY TOLL_CONTENDER_ROWS
     ",\n  {\"workload\": ${WORKLOAD}, \"contender\": ${NAME}, \"language\": ${LANGUAGE}, \
 \"target\": ${TARGET}, \"executable\": ${EXECUTABLE}, \"available\": ${row_AVAILABLE}, \
-\"reason\": ${REASON}, \"library_version\": ${VERSION}}")
+\"reason\": ${REASON}, \"missing\": ${MISSING}, \"library_version\": ${VERSION}}")
 endfunction()
 
 function(toll_contender)
@@ -172,11 +178,13 @@ function(toll_contender)
     set(reason "${arg_SOURCE} does not exist; write it or take the line out of suite.toml")
     message(WARNING "${arg_WORKLOAD} ${arg_NAME}: ${reason}")
   endif()
+  set(missing "")
   set(versions "")
   foreach(need IN LISTS arg_NEEDS)
     if(reason STREQUAL "")
       toll_find_need(${need})
       get_property(reason GLOBAL PROPERTY TOLL_NEED_${need}_REASON)
+      get_property(missing GLOBAL PROPERTY TOLL_NEED_${need}_MISSING)
       get_property(version GLOBAL PROPERTY TOLL_NEED_${need}_VERSION)
       list(APPEND versions ${version})
     endif()
@@ -189,7 +197,7 @@ function(toll_contender)
     toll_contender_program("${version}")
   else()
     toll_contender_row(WORKLOAD "${arg_WORKLOAD}" NAME "${arg_NAME}" LANGUAGE "${arg_LANGUAGE}"
-      TARGET "" EXECUTABLE "" AVAILABLE false REASON "${reason}" VERSION "${version}")
+      TARGET "" EXECUTABLE "" AVAILABLE false REASON "${reason}" MISSING "${missing}" VERSION "${version}")
   endif()
 endfunction()
 

@@ -6,6 +6,11 @@ struct Wide { alignas(16) unsigned long long low, high; };
 std::atomic<Wide> wide;
 int main() { return static_cast<int>(wide.load().low); }
 ]])
+foreach(answer IN ITEMS TOLL_ATOMIC_16_BYTES_BUILT_IN TOLL_ATOMIC_16_BYTES_IN_LIBATOMIC)
+  if(DEFINED CACHE{${answer}} AND NOT ${answer})  # libatomic may have been installed since
+    unset(${answer} CACHE)
+  endif()
+endforeach()
 check_cxx_source_compiles("${toll_atomic_probe}" TOLL_ATOMIC_16_BYTES_BUILT_IN)
 if(NOT TOLL_ATOMIC_16_BYTES_BUILT_IN)
   set(CMAKE_REQUIRED_LIBRARIES atomic)
@@ -21,5 +26,5 @@ if(TOLL_ATOMIC_16_BYTES_BUILT_IN OR TOLL_ATOMIC_16_BYTES_IN_LIBATOMIC)
   toll_standard_library_version(TOLL_ATOMIC_16_BYTES_VERSION)
 else()
   set(TOLL_ATOMIC_16_BYTES_REASON "neither ${CMAKE_CXX_COMPILER_ID} nor libatomic offers atomics of 16 bytes")
-  set(TOLL_ATOMIC_16_BYTES_PACKAGE libatomic1)
+  set(TOLL_ATOMIC_16_BYTES_MISSING libatomic)
 endif()

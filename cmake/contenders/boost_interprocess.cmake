@@ -1,10 +1,10 @@
 # Boost.Interprocess: queues and memory that processes share. Headers alone.
-find_package(Boost 1.74 QUIET)
-if(TARGET Boost::headers)
+find_package(Boost QUIET)
+if(TARGET Boost::headers AND Boost_VERSION_STRING VERSION_GREATER_EQUAL 1.74)
   add_library(toll_contender_boost_interprocess INTERFACE)
   target_link_libraries(toll_contender_boost_interprocess INTERFACE Boost::headers)
   set(TOLL_BOOST_INTERPROCESS_VERSION "${Boost_VERSION_STRING}")
 else()
   set(TOLL_BOOST_INTERPROCESS_REASON "Boost 1.74 or later was not found")
-  set(TOLL_BOOST_INTERPROCESS_PACKAGE libboost1.81-dev)
+  set(TOLL_BOOST_INTERPROCESS_MISSING boost_interprocess)
 endif()

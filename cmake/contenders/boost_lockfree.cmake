@@ -1,10 +1,10 @@
 # Boost.Lockfree: queues without locks. Headers alone.
-find_package(Boost 1.74 QUIET)
-if(TARGET Boost::headers)
+find_package(Boost QUIET)
+if(TARGET Boost::headers AND Boost_VERSION_STRING VERSION_GREATER_EQUAL 1.74)
   add_library(toll_contender_boost_lockfree INTERFACE)
   target_link_libraries(toll_contender_boost_lockfree INTERFACE Boost::headers)
   set(TOLL_BOOST_LOCKFREE_VERSION "${Boost_VERSION_STRING}")
 else()
   set(TOLL_BOOST_LOCKFREE_REASON "Boost 1.74 or later was not found")
-  set(TOLL_BOOST_LOCKFREE_PACKAGE libboost1.81-dev)
+  set(TOLL_BOOST_LOCKFREE_MISSING boost_lockfree)
 endif()

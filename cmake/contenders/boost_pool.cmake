@@ -1,10 +1,10 @@
 # Boost.Pool: pools of blocks of one size. Headers alone.
-find_package(Boost 1.74 QUIET)
-if(TARGET Boost::headers)
+find_package(Boost QUIET)
+if(TARGET Boost::headers AND Boost_VERSION_STRING VERSION_GREATER_EQUAL 1.74)
   add_library(toll_contender_boost_pool INTERFACE)
   target_link_libraries(toll_contender_boost_pool INTERFACE Boost::headers)
   set(TOLL_BOOST_POOL_VERSION "${Boost_VERSION_STRING}")
 else()
   set(TOLL_BOOST_POOL_REASON "Boost 1.74 or later was not found")
-  set(TOLL_BOOST_POOL_PACKAGE libboost1.81-dev)
+  set(TOLL_BOOST_POOL_MISSING boost_pool)
 endif()

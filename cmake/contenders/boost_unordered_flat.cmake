@@ -1,10 +1,10 @@
 # Boost.Unordered's open-addressing maps, which store the elements in their table: since Boost 1.81.
-find_package(Boost 1.81 QUIET)
-if(TARGET Boost::headers)
+find_package(Boost QUIET)
+if(TARGET Boost::headers AND Boost_VERSION_STRING VERSION_GREATER_EQUAL 1.81)
   add_library(toll_contender_boost_unordered_flat INTERFACE)
   target_link_libraries(toll_contender_boost_unordered_flat INTERFACE Boost::headers)
   set(TOLL_BOOST_UNORDERED_FLAT_VERSION "${Boost_VERSION_STRING}")
 else()
   set(TOLL_BOOST_UNORDERED_FLAT_REASON "Boost 1.81 or later was not found")
-  set(TOLL_BOOST_UNORDERED_FLAT_PACKAGE libboost1.81-dev)
+  set(TOLL_BOOST_UNORDERED_FLAT_MISSING boost_unordered_flat)
 endif()

@@ -8,7 +8,7 @@ if(TOLL_CITOR_INCLUDE)
   target_link_libraries(toll_contender_citor INTERFACE Threads::Threads)
   # As runtime-benchmarks has it: who waits for a child makes other tasks meanwhile, on the same stack.
   target_compile_definitions(toll_contender_citor INTERFACE CITOR_WORKER_STACK_KIB=65536)
-  file(STRINGS "${TOLL_CITOR_INCLUDE}/citor/version.h" line REGEX "CITOR_VERSION_STRING" LIMIT_COUNT 1)
+  toll_line_of(line "${TOLL_CITOR_INCLUDE}/citor/version.h" "CITOR_VERSION_STRING")
   if(line MATCHES "\"([0-9.]+)\"")
     set(TOLL_CITOR_VERSION "${CMAKE_MATCH_1}")
   endif()

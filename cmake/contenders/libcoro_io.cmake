@@ -2,7 +2,7 @@
 # nothing.
 toll_find_need(libcoro)
 if(TARGET toll_contender_libcoro)
-  file(STRINGS "${TOLL_LIBCORO_LIBRARY}" made REGEX "io_scheduler11make_unique" LIMIT_COUNT 1)
+  toll_line_of(made "${TOLL_LIBCORO_LIBRARY}" "io_scheduler11make_unique")
   if(NOT EXISTS "${TOLL_LIBCORO_INCLUDE}/coro/io_scheduler.hpp")
     set(TOLL_LIBCORO_IO_REASON "libcoro in ${TOLL_LIBCORO_INCLUDE} has no coro/io_scheduler.hpp: it is newer than this row")
   elseif(made)

@@ -21,5 +21,5 @@ if(TOLL_LIBURCU_INCLUDE AND NOT libraries MATCHES "NOTFOUND")
 else()
   set(TOLL_LIBURCU_REASON "liburcu 0.11 or later was not found with urcu/urcu-memb.h and its libraries liburcu-memb, \
 -mb, -qsbr and -bp")
-  set(TOLL_LIBURCU_PACKAGE liburcu-dev)
+  set(TOLL_LIBURCU_MISSING liburcu)
 endif()

@@ -6,7 +6,7 @@ if(TOLL_TASKFLOW_INCLUDE)
   add_library(toll_contender_taskflow INTERFACE)
   target_include_directories(toll_contender_taskflow SYSTEM INTERFACE "${TOLL_TASKFLOW_INCLUDE}")
   target_link_libraries(toll_contender_taskflow INTERFACE Threads::Threads)
-  file(STRINGS "${TOLL_TASKFLOW_INCLUDE}/taskflow/taskflow.hpp" line REGEX "define TF_VERSION +[0-9]+" LIMIT_COUNT 1)
+  toll_line_of(line "${TOLL_TASKFLOW_INCLUDE}/taskflow/taskflow.hpp" "define TF_VERSION +[0-9]+")
   if(line MATCHES "TF_VERSION +([0-9]+)")  # 400100 is 4.1.0
     math(EXPR major "${CMAKE_MATCH_1} / 100000")
     math(EXPR minor "${CMAKE_MATCH_1} / 100 % 1000")

@@ -19,7 +19,7 @@ from typing import Any
 from tollbench.building import code_layouts, languages
 from tollbench.building.code_layouts import InLayouts
 from tollbench.building.configuring import OnLine, configure
-from tollbench.building.known import FAILURES, entries, failures
+from tollbench.building.known import FAILURES, entries, failures, reason_on_host
 from tollbench.building.log import first_error, split_failures, tried_all
 from tollbench.catalog.machine import usable_cpus
 from tollbench.catalog.tools import run_tool
@@ -123,8 +123,7 @@ def _program(
     if entry is None:
         return program(Status.SKIPPED, "CMake does not know it; next: rm -r build and run again")
     if not entry.get("target"):
-        told = str(entry.get("reason") or "CMake left it out without a reason")
-        return program(Status.SKIPPED, _where_looked_for(told, environment))
+        return program(Status.SKIPPED, _where_looked_for(entry, environment))
     if reason := failed.get(entry["target"]):
         return program(Status.BUILD_FAILED, reason)
     executable = build.folder / entry["executable"]
@@ -135,14 +134,14 @@ def _program(
     return program(Status.OK, "", (*environment.enter, str(executable)))
 
 
-def _where_looked_for(reason: str, environment: Environment) -> str:
-    """CMake names the host's package, which helps neither a root nor 32-bit programs."""
-    missing, names_package, _ = reason.partition("; apt install ")
-    if names_package and environment.root:
-        return f"{missing}; the root {environment.name} does not bring it"
-    if names_package and "-m32" in environment.toolset.flags:
-        return f"{missing} for 32-bit programs"
-    return reason
+def _where_looked_for(entry: Mapping[str, Any], environment: Environment) -> str:
+    """The host's package helps neither a root nor 32-bit programs."""
+    reason = str(entry.get("reason") or "CMake left it out without a reason")
+    if entry.get("missing") and environment.root:
+        return f"{reason}; the root {environment.name} does not bring it"
+    if entry.get("missing") and "-m32" in environment.toolset.flags:
+        return f"{reason} for 32-bit programs"
+    return reason_on_host(entry)
 
 
 def in_environment(programs: Sequence[Program], environment: Environment) -> tuple[Program, ...]:

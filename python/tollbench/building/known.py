@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tollbench.building import languages
 from tollbench.catalog.libraries import why_unavailable
+from tollbench.catalog.packages import command_for, need_named
 from tollbench.words import Contender
 
 FAILURES = "failures.json"  # target -> reason of the last build
@@ -43,10 +44,17 @@ def why_not(folder: Path) -> Callable[[Contender], str]:
         if entry is None:
             return why_unavailable(contender)
         if not entry.get("target"):
-            return str(entry.get("reason") or "the build left it out without a reason")
+            return reason_on_host(entry)
         return failed.get(entry["target"], "")
 
     return reason
+
+
+def reason_on_host(entry: Mapping[str, Any]) -> str:
+    """Why CMake left a contender out, and the command of this system's package manager that helps."""
+    reason = str(entry.get("reason") or "CMake left it out without a reason")
+    need = need_named(str(entry.get("missing", "")))
+    return f"{reason}; next: {command_for([need])}" if need else reason
 
 
 def _read(path: Path) -> Any:

@@ -37,6 +37,7 @@ class Need:
     shared: tuple[str, ...] = ()
     file: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)  # package by another manager's name
+    after: tuple[str, ...] = ()  # other needs, which `otherwise` builds upon
 
     def found(self) -> str | None:
         """Where it is, or None. Looks at commands and files only: nothing of it is run."""
@@ -77,9 +78,18 @@ def table() -> dict[str, Need]:
             shared=tuple(entry.get("shared", ())),
             file=tuple(entry.get("file", ())),
             elsewhere=entry.get("elsewhere", {}),
+            after=tuple(entry.get("after", ())),
         )
         for name, entry in content.items()
     }
+
+
+def need_named(name: str) -> Need | None:
+    """That of the table; libomp-19 is the OpenMP of Clang 19, which no other version's helps."""
+    if match := re.fullmatch(r"libomp-(\d+)", name):
+        elsewhere = {"dnf": "libomp-devel", "pacman": "openmp", "apk": "openmp-dev"}
+        return Need(name, "library", f"OpenMP of Clang {match[1]}", (f"{name}-dev",), elsewhere=elsewhere)
+    return table().get(name)
 
 
 def group(name: str) -> tuple[Need, ...]:
@@ -102,6 +112,8 @@ def command_for(needs: Iterable[Need]) -> str:
     """The command to type for this system's package manager; what it has no name for is told behind it."""
     sudo = "" if os.geteuid() == 0 else "sudo "
     offered, others = by_offer(needs)
+    before = [table()[name] for need in others for name in need.after]
+    offered += by_offer(missing(before))[0]
     known = manager()
     names = package_names(offered) if known is APT else _elsewhere(offered, known.name)
     commands = [f"{sudo}{known.install} {' '.join(names)}"] if names else []

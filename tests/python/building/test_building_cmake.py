@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 from small_projects import small_project
 
 from tollbench import building
-from tollbench.building.known import why_not
+from tollbench.building.known import reason_on_host, why_not
 from tollbench.building.log import first_error, split_failures
+from tollbench.catalog import packages
+from tollbench.catalog.managers import MANAGERS
 from tollbench.errors import TollError
 from tollbench.words import HOST, Contender, Environment, Kind, Program, Status, Toolset, Workload
 
@@ -31,7 +34,7 @@ file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/contenders.json CONTENT "[
  {\\"workload\\": \\"t/w\\", \\"contender\\": \\"bad\\", \\"target\\": \\"t-bad\\",
   \\"executable\\": \\"$<TARGET_FILE:t-bad>\\", \\"reason\\": \\"\\", \\"library_version\\": \\"\\"},
  {\\"workload\\": \\"t/w\\", \\"contender\\": \\"left\\", \\"target\\": \\"\\", \\"executable\\": \\"\\",
-  \\"reason\\": \\"unheard not found; apt install unheard\\", \\"library_version\\": \\"\\"}]")
+  \\"reason\\": \\"unheard not found\\", \\"missing\\": \\"onetbb\\", \\"library_version\\": \\"\\"}]")
 """
 MAIN = "int main() {}\n"
 
@@ -79,7 +82,8 @@ def test_every_contender_gets_its_program_or_a_reason(project):
     assert programs["good"].library_version == "lib 3"
     assert Path(programs["good"].command[0]).is_file()
     assert programs["left"].status is Status.SKIPPED
-    assert "apt install unheard" in programs["left"].reason
+    told = programs["left"].reason
+    assert re.fullmatch(r"unheard not found; next: (sudo )?apt-get install -y libtbb-dev", told)
     assert programs["new"].status is Status.SKIPPED
 
     described = building.described(project / "build/host", HOST)
@@ -114,7 +118,7 @@ def test_a_source_that_no_longer_compiles_is_never_timed(project, monkeypatch):
     told = why_not(project / "build/host")
     assert told(contender("good")) == ""
     assert "unheard_of" in told(contender("bad"))
-    assert "apt install unheard" in told(contender("left"))
+    assert told(contender("left")) == reason_on_host({"reason": "unheard not found", "missing": "onetbb"})
 
     (project / "bad.cpp").write_text(MAIN)
     assert build_it(project)["bad"].status is Status.OK
@@ -229,12 +233,28 @@ def test_a_library_that_is_missing_elsewhere_is_not_told_to_be_brought_here(proj
             building.cmake.Build(project, project / "build/host"),
             environment,
             ("t/w", "left"),
-            {"target": "", "reason": "unheard not found; apt install unheard"},
+            {"target": "", "reason": "unheard not found", "missing": "onetbb"},
             {},
             {},
             {},
         )
         assert (made.status, made.reason) == (Status.SKIPPED, told)
+
+
+@pytest.mark.parametrize(
+    ("name", "missing", "told"),
+    [
+        ("dnf", "boost_asio", "dnf install -y boost-devel"),
+        ("apt", "boost_asio", "apt-get install -y libboost-dev"),  # as on Debian 13, which has no 1.81
+        ("apt", "libomp-19", "apt-get install -y libomp-19-dev"),
+        ("pacman", "libomp-19", "pacman -S --needed openmp"),
+        ("apt", "", "Boost was not found"),
+    ],
+)
+def test_what_is_missing_is_told_with_a_package_that_is_on_offer(monkeypatch, name, missing, told) -> None:
+    monkeypatch.setattr(packages, "manager", lambda: next(one for one in MANAGERS if one.name == name))
+    monkeypatch.setattr(packages, "_apt_knows", lambda package: "1.81" not in package)
+    assert reason_on_host({"reason": "Boost was not found", "missing": missing}).endswith(told)
 
 
 def test_a_programs_flags_are_those_that_ninja_compiles_it_with(project):

@@ -38,7 +38,9 @@ def test_the_table_is_well_formed():
     raw = tomllib.loads(packages.TABLE.read_text())
     for name, entry in raw.items():
         looks = {"command", "header", "library", "shared", "jdk", "file"}
-        assert set(entry) <= looks | {"group", "purpose", "packages", "otherwise", "elsewhere"}, name
+        assert set(entry) <= looks | {"group", "purpose", "packages", "otherwise", "elsewhere", "after"}, name
+        assert set(entry.get("after", ())) <= set(raw), name
+        assert not re.search(r"\b(apt|apt-get|dnf|pacman) ", entry.get("otherwise", "")), name
         assert set(entry.get("elsewhere", {})) <= {"dnf", "pacman", "zypper", "apk"}, name
         assert entry["group"] in ("build", "library", "language", "root", "extra", "test"), name
         assert any(entry.get(key) for key in looks - {"library"}), name
@@ -252,3 +254,21 @@ def test_what_a_manager_has_no_name_for_is_told_and_nothing_is_run(monkeypatch):
         packages.install([table["cmake"], table["robin_map"]], lambda _line: None)
     told = error.value.next_step
     assert told == "apk add cmake; apk has no package that toll knows of for robin_map"
+
+
+@pytest.mark.parametrize(
+    ("name", "install"),
+    [
+        ("apt", "apt-get install -y libhwloc-dev libasio-dev libboost1.81-dev"),
+        ("dnf", "dnf install -y hwloc-devel asio-devel boost-devel"),
+    ],
+)
+def test_what_is_built_by_hand_is_built_upon_this_systems_packages(monkeypatch, name, install) -> None:
+    monkeypatch.setattr(
+        packages, "manager", lambda: next(one for one in managers.MANAGERS if one.name == name)
+    )
+    monkeypatch.setattr(packages, "_apt_knows", lambda _name: True)
+    monkeypatch.setattr(packages, "_include_folders", tuple)
+    first, then = packages.command_for([packages.table()["hpx"]]).split(" && ", 1)
+    assert first.removeprefix("sudo ") == install
+    assert then.startswith("git clone")
