@@ -11,11 +11,12 @@ import subprocess
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tollbench.building.recipes import RECIPES, BuildStep, Job, Recipe
 from tollbench.building.recipes.parts import first_error, heeded_here, shown
-from tollbench.catalog.packages import command_for, table
+from tollbench.catalog.packages import Need, command_for, newer, table
 from tollbench.catalog.tools import run_tool
 from tollbench.words import Contender, Environment, Program, Status, Workload
 from tollbench.writing import write_own
@@ -79,7 +80,23 @@ def why_not(contender: Contender, build_dir: Path) -> str:
     recipe = RECIPES[contender.language]
     if reason := _missing(recipe):
         return reason
+    need = table()[recipe.need]
+    if reason := _known_too_old(contender.language, need.found() or ""):
+        return f"{reason}; next: {command_for([newer(need)])}"
     return _results(build_dir / FOLDER).get(f"{contender.workload} {contender.name}", "")
+
+
+def too_old(need: Need) -> str:
+    """A sentence where this toolchain is here in a version that will not do; "" where it will, or is none."""
+    recipe = next((one for one in RECIPES.values() if one.need == need.name), None)
+    place = need.found()
+    return recipe.tool(Path(place)).too_old if recipe and place else ""
+
+
+@cache
+def _known_too_old(language: str, place: str) -> str:
+    """Asked once for all contenders of a language, of which `toll list` has many."""
+    return RECIPES[language].tool(Path(place)).too_old
 
 
 def _program(contender: Contender, environment: Environment, built: Built, layouts: int) -> Program:
@@ -115,7 +132,7 @@ def _build(recipe: Recipe, source: Path, folder: Path, root: Path, *, tuned: boo
     tool = recipe.tool(Path(place))
     if tool.too_old:
         need = table()[recipe.need]
-        return Built(Status.SKIPPED, f"{tool.too_old}; next: {command_for([need])}", program)
+        return Built(Status.SKIPPED, f"{tool.too_old}; next: {command_for([newer(need)])}", program)
     job = Job(tool, root, source, folder / "made" / source.parent.name / source.name, program, tuned)
     steps = recipe.steps(job)
     variables = heeded_here(recipe, steps)

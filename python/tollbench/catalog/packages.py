@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -38,6 +38,7 @@ class Need:
     file: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)  # package by another manager's name
     after: tuple[str, ...] = ()  # other needs, which `otherwise` builds upon
+    oldest: str = ""  # the first version that will do
 
     def found(self) -> str | None:
         """Where it is, or None. Looks at commands and files only: nothing of it is run."""
@@ -79,6 +80,7 @@ def table() -> dict[str, Need]:
             file=tuple(entry.get("file", ())),
             elsewhere=entry.get("elsewhere", {}),
             after=tuple(entry.get("after", ())),
+            oldest=entry.get("oldest", ""),
         )
         for name, entry in content.items()
     }
@@ -104,7 +106,7 @@ def missing(needs: Iterable[Need]) -> tuple[Need, ...]:
 
 def package_names(needs: Iterable[Need]) -> tuple[str, ...]:
     """Packages that bring these needs, each once; of alternatives, the first that apt knows here."""
-    names = (_choose(choice) for need in needs for choice in need.packages)
+    names = (_choose(need, choice) for need in needs for choice in need.packages)
     return tuple(dict.fromkeys(names))
 
 
@@ -123,6 +125,24 @@ def command_for(needs: Iterable[Need]) -> str:
     return "; ".join(filter(None, (" && ".join(commands), told)))
 
 
+def newer(need: Need) -> Need:
+    """What brings it where it is too old here: of others than apt nobody knows what they have."""
+    return replace(need, elsewhere={}) if need.otherwise else need
+
+
+def older(what: str, version: str, need: Need) -> str:
+    """A sentence where a version is too old for this need; "" where it will do, or is no number."""
+    numbers = _numbers(version)
+    is_older = bool(numbers) and numbers < _numbers(need.oldest)
+    return f"{what} {version} is older than {need.oldest}" if is_older else ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Of "1.85.0-nightly" and "2:1.85~1" the first two."""
+    found = re.match(r"(?:\d+:)?(\d+)(?:\.(\d+))?", version)
+    return tuple(int(number) for number in found.groups() if number) if found else ()
+
+
 def by_offer(needs: Iterable[Need]) -> tuple[list[Need], list[Need]]:
     """Those that the package manager is asked for, and those that it does not know here."""
     offered: list[Need] = []
@@ -130,8 +150,9 @@ def by_offer(needs: Iterable[Need]) -> tuple[list[Need], list[Need]]:
     name = manager().name
     for need in needs:
         if name == APT.name:
-            certain = need.packages and need.group != "extra" and not need.otherwise
-            known = certain or any(map(_apt_knows, _alternatives(need)))
+            will_do = [package for package in _alternatives(need) if _new_enough(need, package)]
+            certain = will_do and need.group != "extra" and not need.otherwise
+            known = certain or any(map(_apt_knows, will_do))
         else:
             known = name in need.elsewhere
         (offered if known else others).append(need)
@@ -209,9 +230,9 @@ def _privilege() -> list[str] | None:
     return ["sudo", "-n"] if may else None
 
 
-def _choose(choice: str) -> str:
-    """Of "a|b" the first that apt knows; where apt knows nothing yet, the first."""
-    names = choice.split("|")
+def _choose(need: Need, choice: str) -> str:
+    """Of "a|b" the first that apt knows and that is new enough; where apt knows nothing yet, the first."""
+    names = [name for name in choice.split("|") if _new_enough(need, name)] or choice.split("|")
     return next(filter(_apt_knows, names), names[0]) if len(names) > 1 else names[0]
 
 
@@ -232,19 +253,29 @@ def candidates(pattern: str) -> tuple[str, ...]:
 
 def _apt_knows(name: str) -> bool:
     """Whether it has this very package on offer."""
+    return bool(_candidate(name))
+
+
+def _new_enough(need: Need, name: str) -> bool:
+    """Whether nothing is known against the version of the package that apt would install."""
+    return not (need.oldest and older(name, _candidate(name), need))
+
+
+def _candidate(name: str) -> str:
+    """The version of this very package that apt has on offer; "" where it has none."""
     of_table = frozenset(each for need in table().values() for each in _alternatives(need))
-    return name in _on_offer(of_table if name in of_table else frozenset({name}))
+    return _on_offer(of_table if name in of_table else frozenset({name})).get(name, "")
 
 
 @cache
-def _on_offer(names: frozenset[str]) -> frozenset[str]:
+def _on_offer(names: frozenset[str]) -> dict[str, str]:
     """Those that apt can install here, asked for at once: each call of it reads its whole index, 0.5 s."""
     if shutil.which("apt-cache") is None:
-        return frozenset()
+        return {}
     done = run_tool(["apt-cache", "policy", *sorted(names)])
     # A name with a plus that apt does not know it takes for a pattern: g++-15 is told of clang-15-doc.
-    offered = re.findall(r"^(\S+):\n.*\n  Candidate: (?!\(none\))", done.stdout, re.MULTILINE)
-    return names.intersection(offered)
+    offered = re.findall(r"^(\S+):\n.*\n  Candidate: (?!\(none\))(\S+)", done.stdout, re.MULTILINE)
+    return {name: version for name, version in offered if name in names}
 
 
 @cache

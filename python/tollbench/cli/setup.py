@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tollbench.cli.console import say, tell, tell_as_json
-from tollbench.errors import Exit, TollError
+from tollbench.errors import TollError
 
 if TYPE_CHECKING:
     from tollbench.catalog.packages import Need
@@ -32,30 +32,40 @@ def command(
     as_json: Annotated[
         bool,
         typer.Option(
-            "--json", help="For programs: [{name, group, purpose, found}]; found is '' where missing."
+            "--json",
+            help="For programs: [{name, group, purpose, found}]; found is '' where missing or too old.",
         ),
     ] = False,
 ) -> None:
     """Bring what contenders need from the system: as root or by sudo, else the command to type is printed."""
+    from tollbench.building.languages import too_old
     from tollbench.catalog import packages
 
     for _ in range(2):  # apt may know more once its index is up to date, and a new compiler has wishes too
         needs = _wanted(names or [], languages=languages, compilers=compilers)
-        offered, _others = packages.by_offer(packages.missing(needs))
+        offered, _others = packages.by_offer(list(_lacking(needs).values()))
         if not offered:
             break
         packages.install(offered, say)
+    lacking = _lacking(needs)
     if as_json:
-        tell_as_json([_described(need) for need in needs])
+        tell_as_json([_described(need, lacking) for need in needs])
     for need in needs if not as_json else ():
-        tell(f"  {' ' if need.found() else '-'} {need.name:17} {need.found() or 'missing'}")
-    if missing := packages.missing(needs):
-        what = ", ".join(f"{need.name} ({need.purpose})" for need in missing)
-        raise TollError(
-            f"no package on offer here brings: {what}",
-            packages.command_for(missing),
-            Exit.REGRESSION_OR_FAILED_CHECK,
-        )
+        told = too_old(need) or need.found() or "missing"
+        tell(f"  {'-' if need.name in lacking else ' '} {need.name:17} {told}")
+    if lacking:
+        what = ", ".join(f"{need.name} ({need.purpose})" for need in lacking.values())
+        step = packages.command_for(lacking.values())
+        raise TollError(f"no package on offer here brings: {what}", step)
+
+
+def _lacking(needs: Sequence[Need]) -> dict[str, Need]:
+    """Those that are not here, or in a version that will not do, each by its name as what brings it."""
+    from tollbench.building.languages import too_old
+    from tollbench.catalog.packages import newer
+
+    absent = {need.name: need for need in needs if need.found() is None}
+    return absent | {need.name: newer(need) for need in needs if need.name not in absent and too_old(need)}
 
 
 def _wanted(names: Sequence[str], *, languages: bool, compilers: bool) -> list[Need]:
@@ -71,8 +81,9 @@ def _wanted(names: Sequence[str], *, languages: bool, compilers: bool) -> list[N
     return _chosen(names, ("language",) if languages else GROUPS)
 
 
-def _described(need: Need) -> dict[str, str]:
-    return {"name": need.name, "group": need.group, "purpose": need.purpose, "found": need.found() or ""}
+def _described(need: Need, lacking: Mapping[str, Need]) -> dict[str, str]:
+    found = "" if need.name in lacking else need.found() or ""
+    return {"name": need.name, "group": need.group, "purpose": need.purpose, "found": found}
 
 
 def _chosen(names: Sequence[str], groups: Sequence[str]) -> list[Need]:

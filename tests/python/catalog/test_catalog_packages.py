@@ -38,7 +38,15 @@ def test_the_table_is_well_formed():
     raw = tomllib.loads(packages.TABLE.read_text())
     for name, entry in raw.items():
         looks = {"command", "header", "library", "shared", "jdk", "file"}
-        assert set(entry) <= looks | {"group", "purpose", "packages", "otherwise", "elsewhere", "after"}, name
+        assert set(entry) <= looks | {
+            "group",
+            "purpose",
+            "packages",
+            "otherwise",
+            "elsewhere",
+            "after",
+            "oldest",
+        }, name
         assert set(entry.get("after", ())) <= set(raw), name
         assert not re.search(r"\b(apt|apt-get|dnf|pacman) ", entry.get("otherwise", "")), name
         assert set(entry.get("elsewhere", {})) <= {"dnf", "pacman", "zypper", "apk"}, name
@@ -184,10 +192,34 @@ def test_what_is_cloned_is_one_commit(need):
 DOWNLOADS = [need for need in packages.table().values() if "curl" in need.otherwise]
 
 
-@pytest.mark.parametrize("need", DOWNLOADS, ids=lambda need: need.name)
 @pytest.mark.parametrize("sound", [True, False])
-def test_what_is_downloaded_is_unpacked_only_if_its_hash_is_right(need, sound, tmp_path, monkeypatch):
+def test_what_is_downloaded_is_run_only_if_its_hash_is_right(sound, tmp_path, monkeypatch):
+    """What stands in for rustup leaves a file where it is told, and is told a version."""
+    rustup, tools = tmp_path / "rustup", tmp_path / "tools"
+    tools.mkdir()
+    rustup.write_text('#!/bin/sh\nmkdir "$HOME/.cargo"; echo "$*" > "$HOME/said"; : > "$HOME/.cargo/env"\n')
+    (tools / "curl").write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\ncp "$RUSTUP" "$2"\n')
+    (tools / "curl").chmod(0o755)
+    command = packages.table()["rust"].otherwise.format(sudo="")
+    if sound:
+        command = re.sub(
+            r"sum=[0-9a-f]{64}", f"sum={hashlib.sha256(rustup.read_bytes()).hexdigest()}", command
+        )
+    changed = {"PATH": f"{tools}:/usr/bin:/bin", "RUSTUP": str(rustup), "HOME": str(tmp_path)}
+    for name, value in (changed | {"TMPDIR": str(tmp_path)}).items():
+        monkeypatch.setenv(name, value)
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    if "no rustup is known" in done.stderr:
+        pytest.skip("no download is known for this kind of machine")
+    assert (done.returncode == 0) is sound, done.stderr
+    assert (tmp_path / "said").exists() is sound
+    assert not sound or "--default-toolchain 1." in (tmp_path / "said").read_text()
+
+
+@pytest.mark.parametrize("sound", [True, False])
+def test_what_is_downloaded_is_unpacked_only_if_its_hash_is_right(sound, tmp_path, monkeypatch):
     """What stands in for curl brings an archive; only the one whose hash the command knows is unpacked."""
+    need = packages.table()["jdk"]
     content, target, tools = (tmp_path / name for name in ("content", "target", "tools"))
     for folder in (content / "jdk/bin", tools):
         folder.mkdir(parents=True)
@@ -272,3 +304,33 @@ def test_what_is_built_by_hand_is_built_upon_this_systems_packages(monkeypatch, 
     first, then = packages.command_for([packages.table()["hpx"]]).split(" && ", 1)
     assert first.removeprefix("sudo ") == install
     assert then.startswith("git clone")
+
+
+@pytest.mark.parametrize(
+    ("name", "offered", "told"),
+    [
+        ("apt", {"cargo": "1.75.0+dfsg0-1"}, "sh -c "),
+        ("apt", {"cargo": "0.66.0+ds1-1", "cargo-web": "1.96.0+dfsg1-1~deb12u2"}, "install -y cargo-web"),
+        ("apt", {"cargo": "1.85.0+dfsg3-1", "cargo-web": "2:1.78.0"}, "install -y cargo"),
+        ("dnf", {}, "sh -c "),
+    ],
+)
+def test_too_old_a_toolchain_is_not_answered_with_what_brings_it_again(
+    monkeypatch, name, offered, told
+) -> None:
+    monkeypatch.setattr(
+        packages, "manager", lambda: next(one for one in managers.MANAGERS if one.name == name)
+    )
+    monkeypatch.setattr(packages, "_candidate", lambda package: offered.get(package, ""))
+    rust = packages.table()["rust"]
+    command = packages.command_for([packages.newer(rust)])
+    assert command.removeprefix("sudo ").startswith(told) or command.endswith(told)
+    assert ("curl" in packages.command_for([rust])) == (name == "apt" and told == "sh -c ")
+
+
+@pytest.mark.parametrize(
+    ("version", "too_old"),
+    [("1.84.1", True), ("1.85.0-nightly", False), ("2.0", False), ("of unknown version", False), ("1", True)],
+)
+def test_versions_are_held_against_the_oldest_that_will_do(version, too_old) -> None:
+    assert bool(packages.older("cargo", version, packages.table()["rust"])) is too_old

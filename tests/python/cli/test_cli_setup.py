@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from checkouts import Toll
+from tollbench.building import languages
 from tollbench.catalog import packages
 from tollbench.catalog.packages import Need
 from tollbench.cli import setup
@@ -64,7 +66,28 @@ def test_what_apt_does_not_have_is_named_with_its_command(asked: list[list[str]]
     assert asked == [["one", "lib"]]  # not what only tests need
     assert "what late is for" in failure.value.what
     assert failure.value.next_step.endswith("fetch late")
-    assert failure.value.code is Exit.REGRESSION_OR_FAILED_CHECK
+    assert failure.value.code is Exit.USAGE, "1 says that something became slower"
+
+
+def test_a_toolchain_that_is_too_old_is_asked_for_like_one_that_is_missing(
+    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """apt's own is told by its version; of what it would not bring, the other command is."""
+    old = replace(HERE, name="rust", packages=("cargo-pkg",), oldest="1.85", otherwise="{sudo}fetch rust")
+    monkeypatch.setattr(languages, "too_old", lambda need: "cargo 1.63.0 is older" if need == old else "")
+    monkeypatch.setitem(packages.table(), "rust", old)
+    for version, brought in (("1.65", []), ("1.96", [["rust"], ["rust"]])):
+        monkeypatch.setattr(packages, "_candidate", lambda _name, version=version: version)
+        asked.clear()
+        with pytest.raises(TollError) as failure:
+            setup.command(["rust"], languages=False)
+        assert asked == brought
+        assert "- rust              cargo 1.63.0 is older" in capsys.readouterr().out
+    monkeypatch.setattr(packages, "_candidate", lambda _name: "1.65")
+    with pytest.raises(TollError) as failure:
+        setup.command(["rust"], as_json=True)
+    assert json.loads(capsys.readouterr().out)[0]["found"] == ""
+    assert failure.value.next_step.endswith("fetch rust")
 
 
 def test_the_toolchains_alone(asked: list[list[str]]) -> None:

@@ -161,6 +161,8 @@ def test_an_old_toolchain_is_a_row_that_says_so(tmp_path: Path, monkeypatch: pyt
     program = build(copy_sources(tmp_path / "copy"), "rust_rayon")["rust_rayon"]
     assert program.status is Status.SKIPPED
     assert program.reason.startswith("cargo 1.63.0 is older than 1.85; next: ")
+    contender = next(one for one in contenders() if one.name == "rust_rayon")
+    assert languages.why_not(contender, tmp_path) == program.reason  # before anything was built
 
 
 def test_go_is_asked_for_its_version_as_it_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

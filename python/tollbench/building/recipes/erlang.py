@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithWrapper, files_below, starter, told
+from tollbench.catalog.packages import older, table
 
 MOST_PROCESSES = 4_000_000  # a tree of 1,000,000 leaves has 1,111,111; the emulator's default is 262,144
 
@@ -22,7 +23,8 @@ class Erlang(WithWrapper):
 
     def tool(self, place: Path) -> Tool:
         ask = "io:put_chars(erlang:system_info(otp_release)), halt()."
-        return Tool(place, f"OTP {told(str(place.with_name('erl')), '-noshell', '-eval', ask)}")
+        version = told(str(place.with_name("erl")), "-noshell", "-eval", ask)
+        return Tool(place, f"OTP {version}", older("OTP", version, table()[self.need]))
 
     def sources(self, job: Job) -> list[Path]:
         return [job.source, *files_below(job.root / "languages/erlang", ".erl")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithExecutable, files_below, told
+from tollbench.catalog.packages import older, table
 
 
 class Go(WithExecutable):
@@ -18,7 +19,8 @@ class Go(WithExecutable):
     def tool(self, place: Path) -> Tool:
         # As it builds: by another GOTOOLCHAIN of the user's, the row would name a toolchain that did not.
         words = told(str(place), "version", GOTOOLCHAIN="local").split()
-        return Tool(place, words[2] if len(words) > 2 else "")
+        version = words[2] if len(words) > 2 else ""
+        return Tool(place, version, older("go", version.removeprefix("go"), table()[self.need]))
 
     def sources(self, job: Job) -> list[Path]:
         return [job.source, *files_below(job.root / "languages/go", ".go", ".mod")]

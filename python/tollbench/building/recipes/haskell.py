@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithExecutable, files_below, told
+from tollbench.catalog.packages import older, table
 
 # What cabal builds with where nothing else is said; the threaded runtime is what several CPUs take.
 STOCK = ("-O", "-threaded", "-rtsopts")
@@ -21,7 +22,8 @@ class Haskell(WithExecutable):
     heeded: tuple[str, ...] = ("GHCRTS",)
 
     def tool(self, place: Path) -> Tool:
-        return Tool(place, f"GHC {told(str(place), '--numeric-version')}")
+        version = told(str(place), "--numeric-version")
+        return Tool(place, f"GHC {version}", older("ghc", version, table()[self.need]))
 
     def sources(self, job: Job) -> list[Path]:
         return [job.source, *files_below(job.root / "languages/haskell", ".hs")]

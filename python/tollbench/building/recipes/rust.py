@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 import tomllib
 from pathlib import Path
 
 from tollbench.building.recipes.parts import BuildStep, Job, Tool, WithExecutable, files_below, told
 from tollbench.catalog.machine import processor_mark
+from tollbench.catalog.packages import older, table
 from tollbench.catalog.tools import ROOT
 
-OLDEST = (1, 85)  # rust-version in the manifests
 TUNED = "tuned"  # a profile of the manifests
 NATIVE = "-Ctarget-cpu=native"
 BUILD_DIR = "CARGO_BUILD_BUILD_DIR"
@@ -36,10 +35,7 @@ class Rust(WithExecutable):
     def tool(self, place: Path) -> Tool:
         said = told(str(place), "--version")
         version = " ".join(said.split()[1:2]) or "of unknown version"
-        numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
-        wanted = ".".join(map(str, OLDEST))
-        too_old = f"cargo {version} is older than {wanted}" if numbers < OLDEST else ""
-        return Tool(place, f"Rust {version}", too_old, said)
+        return Tool(place, f"Rust {version}", older("cargo", version, table()[self.need]), said)
 
     def sources(self, job: Job) -> list[Path]:
         return files_below(job.root / "languages/rust", ".rs", ".toml") + [
