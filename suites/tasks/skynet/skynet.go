@@ -90,8 +90,17 @@ func setUp(arguments toll.Arguments) (toll.State, error) {
 	}, nil
 }
 
+// With a number of its own it would be go_goroutines under another name.
+func setUpByChoice(arguments toll.Arguments) (toll.State, error) {
+	if threads := arguments["threads"]; threads != 0 {
+		return toll.State{}, toll.Error{Kind: "unsupported",
+			Message: "GOMAXPROCS is left to Go here; ask for threads=0, or measure go_goroutines"}
+	}
+	return setUp(arguments)
+}
+
 func main() {
-	offered := func(name, threads string) toll.Contender {
+	offered := func(name, threads string, setUp func(toll.Arguments) (toll.State, error)) toll.Contender {
 		return toll.Contender{Workload: "tasks/skynet", Name: name, Library: "Go", Unit: "ns", Per: "task",
 			Parameters: []toll.Parameter{
 				{Name: "tasks", Default: "100000", Unit: "leaf tasks", Meaning: "leaves of the tree, a power of 10"},
@@ -99,5 +108,5 @@ func main() {
 				{Name: "pinning", Default: "none", Meaning: "none: the kernel places the threads; each_cpu: thread i is tied to the i-th CPU that the process may use, from the first again where CPUs are fewer", Only: "Go makes the threads that run goroutines, and offers no way to tie them"},
 			}, SetUp: setUp}
 	}
-	toll.Main(offered("go_goroutines", "cpus"), offered("go_gomaxprocs_default", "0"))
+	toll.Main(offered("go_goroutines", "cpus", setUp), offered("go_gomaxprocs_default", "0", setUpByChoice))
 }

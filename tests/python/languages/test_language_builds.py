@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import stat
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -172,6 +175,31 @@ def test_go_is_asked_for_its_version_as_it_builds(tmp_path: Path, monkeypatch: p
     assert RECIPES["Go"].tool(go).version == "go1.22-local"
 
 
+def test_a_go_program_has_the_defaults_of_its_own_toolchain() -> None:
+    """By the version in languages/go/go.mod it had those of 2022: no limit of a container was heeded."""
+    present("go_goroutines")
+    program = built()["go_goroutines"]
+    told = subprocess.run(
+        [shutil.which("go") or "", "version", "-m", program.command[0]],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "-trimpath" in told.stdout
+    assert "DefaultGODEBUG" not in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "language"),
+    [("go1.19", "1.19"), ("go1.20.14", "1.20"), ("go1.26.8", "1.26"), ("go1.27rc1", "1.27"), ("devel", "")],
+)
+def test_a_toolchain_is_told_its_own_language(tmp_path, version, language) -> None:
+    recipe = RECIPES["Go"]
+    job = Job(Tool(Path("/bin/go"), version), ROOT, ROOT / "x.go", tmp_path, tmp_path / "x")
+    recipe.begin(job)
+    command = recipe.steps(job)[0].command
+    assert (f"-modfile={tmp_path}/go.mod" in command) is bool(language)
+    assert not language or (tmp_path / "go.mod").read_text() == f"module toll\n\ngo {language}\n"
+
+
 def test_two_nightly_builds_of_one_version_are_two_toolchains(tmp_path: Path) -> None:
     older, newer = (
         RECIPES["Rust"].tool(fake_tool(tmp_path / "cargo", f"cargo 1.93.0-nightly ({day})"))
@@ -330,11 +358,12 @@ def test_variables_that_change_what_is_built_are_told_and_build_anew(tmp_path, m
     present("go_goroutines")
     monkeypatch.delenv("GOAMD64", raising=False)
     root = copy_sources(tmp_path)
-    assert build(root, "go_goroutines")["go_goroutines"].flags == "go build"
+    stock = build(root, "go_goroutines")["go_goroutines"].flags
+    assert re.fullmatch(r"go build \(go.mod: go 1\.\d+\)", stock)
     executable = root / "build/languages/programs/tasks/skynet/skynet.go"
     first = executable.stat().st_mtime_ns
     monkeypatch.setenv("GODEBUG", "madvdontneed=1")
-    assert build(root, "go_goroutines")["go_goroutines"].flags == "GODEBUG=madvdontneed=1 go build"
+    assert build(root, "go_goroutines")["go_goroutines"].flags == f"GODEBUG=madvdontneed=1 {stock}"
     assert executable.stat().st_mtime_ns > first
 
 
@@ -422,3 +451,15 @@ def test_a_value_that_is_not_told_builds_anew_when_it_changes(tmp_path, monkeypa
         assert program.flags.startswith("JAVA_TOOL_OPTIONS=-Dx=... javac")
         made.add(executable.stat().st_mtime_ns)
     assert len(made) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("go_gomaxprocs_default", "threads=2"), ("rust_tokio_current_thread", "threads=2")],
+)
+def test_a_row_that_is_named_by_its_threads_takes_no_others(name: str, asked: str) -> None:
+    """They would be another row's once more, under a name that says something else."""
+    present(name)
+    with Conversation(built()[name], "tasks=10", asked) as talk:
+        assert talk.hear("error")["kind"] == "unsupported"
+        assert talk.end() == (1, "")
