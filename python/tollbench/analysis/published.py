@@ -19,8 +19,9 @@ from tollbench.words import NANOSECONDS, Published
 
 _OF_ITSELF = ("value", "p50", "ratio")  # what an operation below the clock's step has none of
 _ASSIGNMENT = re.compile(r"\b([a-z][a-z0-9_]*)=(\w+)")
-# "10,000 iterations" is how long the source measured, no parameter.
-_NUMBER = re.compile(r"\d[\d,_]*(?![\d,_]| iterations?\b)")
+# A number by itself: those of versions, times and names (1.6.1, stack-1.0.4, x64, 99th) are no parameters, and
+# "10,000 iterations" is how long the source measured. Of a processor with 4C/8T, 8 is how many threads ran.
+_NUMBER = re.compile(r"(?<![\w.,-])\d[\d,_]*(?!\d|[.,-]*\w| iterations?\b)|(?<=C/)\d+(?=T\b)")
 
 
 def beside_today(
@@ -52,6 +53,7 @@ def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
 
     "tasks=100000" in the note or the label rules out rows of another size, and its number, in the label too,
     stands for no other parameter: on a machine of 64 CPUs "/64" beside "wait_us=64" asks for no 64 threads.
+    Two numbers that are both values of a parameter tell nothing of it.
     What sets the row apart from the source's program (`differs`) names numbers of both, so it is not asked. A
     row below the clock's step has a tail and CPU time, and no time of the operation itself.
     """
@@ -66,10 +68,14 @@ def matching_row(published: Published, rows: Sequence[Row]) -> Row | None:
         and (row.value is not None or (row.below_step is not None and published.statistic not in _OF_ITSELF))
         and all(fixed.get(name, str(value)) == str(value) for name, value in row.parameters.items())
     ]
+    hinted: dict[str, set[str]] = defaultdict(set)
+    for row in candidates:
+        for name, value in row.parameters.items():
+            hinted[name] |= {str(value)} & named
     # max takes the first of equals: plan order puts the default parameters first.
     return max(
         candidates,
-        key=lambda row: sum(str(value) in named for value in row.parameters.values()),
+        key=lambda row: sum(hinted[name] == {str(value)} for name, value in row.parameters.items()),
         default=None,
     )
 

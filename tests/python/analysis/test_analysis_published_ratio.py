@@ -115,3 +115,25 @@ def test_a_published_cpu_time_stands_beside_the_cpu_time_of_today(tmp_path: Path
     assert row.cpu_time != row.value
     assert found.today is not None
     assert found.today.value == pytest.approx(row.cpu_time / 1000)
+
+
+@pytest.mark.parametrize(
+    ("label", "threads"),
+    [
+        ("Go 1.6.1 (GOMAXPROCS 8)", 8),
+        ("Haskell, stack-1.0.4", 4),
+        ("BM_cachecalc/8, CPU 1.32", 8),
+        ("fiber (4C/8T, work sharing)", 8),
+        ("VS2013/x32", 4),
+        ("99th percentile of 1", 1),
+        ("8 threads, then 32", 4),
+        ("8, 16 and 24", 8),
+        ("32.", 32),
+        ("1,000 iterations", 4),
+    ],
+)
+def test_which_row_a_label_means_is_told_by_numbers_that_stand_alone(tmp_path, label, threads) -> None:
+    """The plan's first row, of 4 threads, is the one that is meant where nothing else is said."""
+    cases = [Made("a", [float(n)] * 5, parameters={"threads": n}) for n in (4, 1, 8, 32)]
+    (found,) = beside(tmp_path, cases, published(label, contender="a"))
+    assert found.parameters == {"threads": threads}

@@ -40,8 +40,8 @@ class Go(WithExecutable):
             _module(job).write_text(f"module toll\n\ngo {language}\n", encoding="utf-8")
 
     def steps(self, job: Job) -> list[BuildStep]:
-        options = ("-trimpath", "-buildvcs=false", "-o", str(job.program))
-        options += (f"-modfile={_module(job)}",) if _language(job) else ()
+        options = ["-trimpath", "-buildvcs=false", "-o", str(job.program)]
+        options += [f"-modfile={_module(job)}"] if _language(job) else []
         command = (str(job.tool.path), "build", *options, str(job.source))
         # The toolchain that was found is the one that is named in the row: it fetches no other.
         return [BuildStep(command, job.root / "languages/go", {"GOTOOLCHAIN": "local", "GOWORK": "off"})]
