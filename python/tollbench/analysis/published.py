@@ -19,8 +19,8 @@ from tollbench.words import NANOSECONDS, Published
 
 _OF_ITSELF = ("value", "p50", "ratio")  # what an operation below the clock's step has none of
 _ASSIGNMENT = re.compile(r"\b([a-z][a-z0-9_]*)=(\w+)")
-# A number by itself: those of versions, times and names (1.6.1, stack-1.0.4, x64, 99th) are no parameters, and
-# "10,000 iterations" is how long the source measured. Of a processor with 4C/8T, 8 is how many threads ran.
+# A number by itself: those of versions, times and names (1.6.1, stack-1.0.4, x64, 99th) are no parameters,
+# and "10,000 iterations" is how long the source measured. Of a processor with 4C/8T, 8 is its threads.
 _NUMBER = re.compile(r"(?<![\w.,-])\d[\d,_]*(?!\d|[.,-]*\w| iterations?\b)|(?<=C/)\d+(?=T\b)")
 
 

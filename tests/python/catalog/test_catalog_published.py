@@ -86,9 +86,11 @@ def unmeasurable(workload: Workload, contender: Contender, entry: dict[str, Any]
         if name not in declared:
             found.append(f"names a parameter that {workload.name} lacks: {name}")
             continue
-        known = {*declared[name].defaults, *declared[name].values, contender.parameters.get(name)}
+        own = contender.parameters.get(name)
+        known = {*declared[name].defaults, *declared[name].values} if own is None else {own}
         if value not in map(str, known):
-            found.append(f"names a value that {name} does not have: {value}")
+            there = "" if own is None else f" in {contender.name}"
+            found.append(f"names a value that {name} does not have{there}: {value}")
     return found
 
 
@@ -151,6 +153,7 @@ def test_values_of_programs_that_copy_each_text_say_that_the_rows_do_not() -> No
         ({"differs": ""}, "says neither"),
         ({"contender": "nobody", "differs": AS_PUBLISHED}, "stands beside no row"),
         ({"note": "tasks=100001"}, "names a value that tasks does not have"),
+        ({"note": "tasks=100000"}, "names a value that tasks does not have in std_async"),
         ({"note": "mode=hot"}, "names a parameter that"),
         ({"contender": "pthread_detach"}, "says that nothing differs, and was not measured"),
     ],
