@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -54,7 +55,8 @@ def make(
             if not _takes_part(contender, environment, selection):
                 continue
             for parameters in _parameter_sets(workload, contender, selection.values, cpus, settings):
-                case = _case(workload, contender, environment, parameters)
+                answer = _answer(workload, parameters, selection.values)
+                case = _case(workload, contender, environment, parameters, answer)
                 cases[case.key] = case
                 if len(cases) > MAX_CASES:
                     raise TollError(f"This asks for more than {MAX_CASES} cases.", "Give --set fewer values.")
@@ -201,8 +203,27 @@ def _value(workload: Workload, parameter: Parameter, value: ParameterValue, cpus
     return number
 
 
-def _case(workload: Workload, contender: Contender, environment: Environment, parameters: Parameters) -> Case:
+def _answer(workload: Workload, parameters: Parameters, asked: Container[str]) -> int:
+    """The right answer with these parameters. Raises TollError: of values that were asked for, whoever asked
+    is told, and not who wrote the suite."""
     numbers = {name: value for name, value in parameters.items() if isinstance(value, int)}
+    try:
+        return evaluate(workload.answer, numbers)
+    except TollError:
+        used = set(re.findall(r"[a-z]\w*", workload.answer))
+        told = [one for one in workload.parameters if one.name in used and one.name in asked]
+        if not told:
+            raise
+        values = " ".join(f"--set {one.name}={parameters[one.name]}" for one in told)
+        examples = " ".join(f"--set {one.name}={_example(one)}" for one in told)
+        raise TollError(
+            f"{workload.name} has no answer for {values}.", f"Write for example {examples}."
+        ) from None
+
+
+def _case(
+    workload: Workload, contender: Contender, environment: Environment, parameters: Parameters, answer: int
+) -> Case:
     return Case(
         workload=workload.name,
         contender=contender.name,
@@ -213,6 +234,6 @@ def _case(workload: Workload, contender: Contender, environment: Environment, pa
         per=workload.per,
         language=contender.language,
         library=contender.library,
-        answer=evaluate(workload.answer, numbers),
+        answer=answer,
         footing=contender.footing,
     )

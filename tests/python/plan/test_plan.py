@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tollbench.errors import TollError
+from checkouts import ROOT
+from tollbench.catalog import suites
+from tollbench.errors import Exit, TollError
 from tollbench.plan import (
     PROFILES,
     Selection,
@@ -311,6 +313,31 @@ def test_reference_answers(text: str, value: int) -> None:
 def test_answers_that_are_not_whole_number_arithmetic(text: str) -> None:
     with pytest.raises(TollError, match="cannot be computed"):
         evaluate(text, {"tasks": 10})
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "told"),
+    [
+        ("tasks/nqueens", "n=3", "tasks/nqueens has no answer for --set n=3"),
+        ("tasks/fib", "n=400", "tasks/fib has no answer for --set n=400"),
+        ("containers/array_read", "size=0", "containers/array_read has no answer for --set size=0"),
+    ],
+)
+def test_a_value_that_a_workload_cannot_answer_is_the_users_and_not_the_suites(name, asked, told) -> None:
+    found = [one for one in suites.load(ROOT) if one.name == name]
+    with pytest.raises(TollError) as caught:
+        make(found, Selection.parse([name], [asked]), [HOST], Settings(), cpus=6)
+    assert caught.value.what.startswith(told)
+    assert "suite.toml" not in caught.value.next_step
+    assert f"--set {asked.partition('=')[0]}=" in caught.value.next_step
+    assert caught.value.code is Exit.USAGE
+
+
+def test_an_answer_that_no_value_is_right_for_is_the_suites() -> None:
+    wrong = replace(CATALOGUE[0], answer="tasks / 0")
+    with pytest.raises(TollError) as caught:
+        make([wrong], Selection.parse([], ["threads=2"]), [HOST], Settings(), cpus=6)
+    assert "suite.toml" in caught.value.next_step
 
 
 @given(st.integers(0, 2**40), st.integers(1, 2**40))
