@@ -58,7 +58,7 @@ def describe(root: Path = ROOT, *, ask_compilers: bool = True) -> dict[str, Any]
         "kernel": f"{platform.system()} {platform.release()}",
         "os": _os_name(root),
         "libc": " ".join(platform.libc_ver()).strip(),
-        "virtualization": _virtualization(root, flags),
+        "virtualization": _virtualization(root, cpu),
         "product": _dmi(root, "sys_vendor", "product_name"),
         "firmware": _dmi(root, "bios_vendor", "bios_version", "bios_date"),
         "microcode": cpu.get("microcode"),
@@ -78,7 +78,7 @@ def conditions(root: Path = ROOT) -> dict[str, Any]:
         "governor": _governors(cpu),
         "turbo": _turbo(cpu),
         "smt": _smt(cpu),
-        "virtualization": _virtualization(root, _cpuinfo(root).get("flags", "").split()),
+        "virtualization": _virtualization(root, _cpuinfo(root)),
         "load_1min": _load(root),
         "cpus": len(_cpu_ids(root)),
         "steal_share": _steal_share(root),
@@ -226,16 +226,31 @@ def _os_name(root: Path) -> str | None:
     return match.group(1) if match else None
 
 
-def _virtualization(root: Path, flags: list[str]) -> str:
-    """ "none", or what lies between us and the hardware as far as the kernel tells."""
+def _virtualization(root: Path, cpu: dict[str, str]) -> str | None:
+    """ "none", or what lies between us and the hardware; None where the kernel tells neither."""
     product = _dmi(root, "sys_vendor", "product_name") or ""
     known = ("KVM", "QEMU", "VMware", "VirtualBox", "Xen", "Google", "Amazon EC2", "Microsoft", "OpenStack")
+    is_guest = (root / "proc/xen").exists() or _is_guest(root, cpu, product)
     layers = []
-    if "hypervisor" in flags or (root / "proc/xen").exists():
+    if is_guest:
         layers.append(next((name for name in known if name in product), "virtual machine"))
     if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
         layers.append("container")
-    return " + ".join(layers) or "none"
+    return " + ".join(layers) or (None if is_guest is None else "none")
+
+
+def _is_guest(root: Path, cpu: dict[str, str], product: str) -> bool | None:
+    """By the processor's own word, which x86 alone has; else by what calls itself the machine."""
+    if "flags" in cpu:
+        return "hypervisor" in cpu["flags"].split()
+    tree = root / "proc/device-tree"
+    model = "".join(filter(None, (_text(tree / "model"), _text(tree / "compatible"))))
+    virtual = r"KVM|QEMU|VMware|VirtualBox|Xen|OpenStack|Compute Engine|Virtual|Parallels|dummy-virt"
+    if (tree / "hypervisor").exists() or re.search(virtual, product + model):
+        return True
+    if "Amazon EC2" in product:  # whose own machines are called metal
+        return ".metal" not in product
+    return False if product or model else None
 
 
 def _dmi(root: Path, *names: str) -> str | None:

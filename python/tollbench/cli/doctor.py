@@ -93,7 +93,8 @@ def _counters() -> str:
 def _print(found: dict[str, Any]) -> None:
     machine, counted = found["machine"], found["contenders"]
     tell(f"{machine['cpu']}, {machine['cpus']} CPUs ({len(machine['usable_cpus'])} usable)")
-    tell(f"{machine['os']}, {machine['kernel']}, {machine['libc']}, {machine['virtualization']}")
+    layers = "unknown whether a virtual machine"
+    tell(f"{machine['os']}, {machine['kernel']}, {machine['libc']}, {machine['virtualization'] or layers}")
     total = counted["available"] + counted["missing"]
     tell(f"\nCan measure {counted['available']} of {total} contenders (toll list shows which).")
     tell(f"Hardware counters: {found['counters'] or 'offered by the kernel'}")

@@ -38,6 +38,13 @@ def cpu(number: int, core: str, package: int = 0) -> dict[str, str]:
     }
 
 
+ARM = {"proc/cpuinfo": "processor : 0\nFeatures : fp asimd atomics\nCPU implementer : 0x41"}
+
+
+def dmi(vendor: str, product: str) -> dict[str, str]:
+    return {"sys/class/dmi/id/sys_vendor": vendor, "sys/class/dmi/id/product_name": product}
+
+
 @pytest.fixture
 def laptop(tmp_path: Path) -> Path:
     """Two cores with two hardware threads each, turbo, powersave: everything that makes noise."""
@@ -112,7 +119,7 @@ def test_a_machine_that_tells_nothing_gives_no_guesses(tmp_path):
     found = machine.conditions(tmp_path)
     assert [one for one in found["noise"] if one["name"] != "CPUs to run on"] == []
     told = {name for name, value in found.items() if value is not None}
-    assert told <= {"noise", "cpus", "usable_cpus", "isolated_cpus", "virtualization"}
+    assert told <= {"noise", "cpus", "usable_cpus", "isolated_cpus"}
     json.dumps(machine.describe(tmp_path))
 
 
@@ -125,6 +132,14 @@ def test_a_quiet_machine_is_called_quiet():
         "usable_cpus": [0, 1],
     }  # fmt: skip
     assert findings(quiet) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "slow"),
+    [("tsc", False), ("kvm-clock", False), ("hyperv_clocksource_tsc_page", False), ("acpi_pm", True)],
+)
+def test_a_clock_that_is_read_without_a_system_call_is_no_noise(source: str, slow: bool) -> None:
+    assert bool(findings({"clock_source": source, "usable_cpus": [0, 1]})) is slow
 
 
 def test_a_quota_counts_only_below_the_usable_cpus():
@@ -165,6 +180,18 @@ def test_control_groups_of_version_1(tmp_path):
         ({"proc/cpuinfo": "flags : hypervisor"}, "virtual machine"),
         ({"proc/cpuinfo": "flags : tsc", ".dockerenv": ""}, "container"),
         ({"proc/cpuinfo": "flags : hypervisor", "run/.containerenv": ""}, "virtual machine + container"),
+        # Arm's /proc/cpuinfo says nothing of it.
+        ({**ARM, **dmi("Amazon EC2", "c7g.large")}, "Amazon EC2"),
+        ({**ARM, **dmi("Amazon EC2", "c7g.metal")}, "none"),
+        ({**ARM, **dmi("Google", "Google Compute Engine")}, "Google"),
+        ({**ARM, **dmi("Microsoft Corporation", "Virtual Machine")}, "Microsoft"),
+        ({**ARM, **dmi("Microsoft Corporation", "Surface Pro X")}, "none"),
+        ({**ARM, **dmi("Ampere", "Altra")}, "none"),
+        ({**ARM, "proc/device-tree/compatible": "linux,dummy-virt"}, "virtual machine"),
+        ({**ARM, "proc/device-tree/hypervisor/compatible": "xen,xen"}, "virtual machine"),
+        ({**ARM, "proc/device-tree/model": "Raspberry Pi 5"}, "none"),
+        ({**ARM, ".dockerenv": ""}, "container"),
+        (ARM, None),
     ],
 )
 def test_layers_below_are_named(tmp_path, files, kind):
