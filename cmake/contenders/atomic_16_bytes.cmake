@@ -6,11 +6,9 @@ struct Wide { alignas(16) unsigned long long low, high; };
 std::atomic<Wide> wide;
 int main() { return static_cast<int>(wide.load().low); }
 ]])
-foreach(answer IN ITEMS TOLL_ATOMIC_16_BYTES_BUILT_IN TOLL_ATOMIC_16_BYTES_IN_LIBATOMIC)
-  if(DEFINED CACHE{${answer}} AND NOT ${answer})  # libatomic may have been installed since
-    unset(${answer} CACHE)
-  endif()
-endforeach()
+if(DEFINED CACHE{TOLL_ATOMIC_16_BYTES_IN_LIBATOMIC} AND NOT TOLL_ATOMIC_16_BYTES_IN_LIBATOMIC)
+  unset(TOLL_ATOMIC_16_BYTES_IN_LIBATOMIC CACHE)  # it may have been installed since
+endif()
 check_cxx_source_compiles("${toll_atomic_probe}" TOLL_ATOMIC_16_BYTES_BUILT_IN)
 if(NOT TOLL_ATOMIC_16_BYTES_BUILT_IN)
   set(CMAKE_REQUIRED_LIBRARIES atomic)
