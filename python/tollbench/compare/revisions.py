@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.compare.git import git, without_git
-from tollbench.compare.sides import WrittenSide
+from tollbench.compare.sides import WrittenSide, can_run, refuse_shell_elsewhere
 from tollbench.compare.source_diffs import FileHunk, parsed
 from tollbench.errors import TollError
 from tollbench.launching.command import Ended, is_full, run_command
@@ -34,6 +34,7 @@ _LAST_LINES = 3
 _LAST_BYTES = 64 * 1024
 _NO_ROOM = os.strerror(errno.ENOSPC).encode()  # in English: builds have no locale of a user's
 _MOST_NAMED = 5
+_BARE = re.compile(r"\s*([\w.+@%-]+)(?=[\s|&;<>]|$)")  # a program's name, as a shell begins with one
 _OUT_OF_MEMORY = re.compile(rb"\bKilled\b|Cannot allocate memory|virtual memory exhausted")
 
 
@@ -117,8 +118,10 @@ def built(
 
     Raises LaunchFailed for one that does not build (`Status.BUILD_FAILED`), with its last words, cannot be
     checked out, or cannot be linked in layouts. With `go_on` one that does not build is a side that says so,
-    where two others do.
+    where two others do. Raises TollError before anything is built for a --folder in which all sides would
+    start the same.
     """
+    refuse_shell_elsewhere(side_in(scratch, recipe, ""))
     show_inside(scratch)
     show_inside(Path(_common(repository)))  # the clones' objects are there
     sides: list[WrittenSide] = []
@@ -188,7 +191,19 @@ def _built(
     if (missing := _missing(recipe.program, checkout)) is not None:
         reason = f"{revision.label} builds, but `{recipe.build}` makes no {missing}"
         raise LaunchFailed(reason, Status.BUILD_FAILED)
-    return WrittenSide(recipe.program, revision.label, checkout, recipe.folder or checkout)
+    return side_in(checkout, recipe, revision.label)
+
+
+def side_in(checkout: Path, recipe: RevisionBuild, label: str) -> WrittenSide:
+    """What was built in a checkout, ready for `tollbench.compare.resolve`.
+
+    A name without a path is that of the checkout's own file, if it can be run: a program that is called
+    `sort` or `test` is not the system's.
+    """
+    program, bare = recipe.program, _BARE.match(recipe.program)
+    if bare is not None and can_run(checkout / bare[1]):
+        program = f"./{program.lstrip()}"
+    return WrittenSide(program, label, checkout, recipe.folder or checkout, is_checkout=True)
 
 
 def _in_layouts(

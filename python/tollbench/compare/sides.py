@@ -46,6 +46,12 @@ class WrittenSide:
     glibc_tunables: tuple[str, ...] = ()  # settings of glibc's own malloc
     layouts: tuple[str, ...] = ()  # the executable with its functions elsewhere, by path
     unusable: str = ""  # as Side has it
+    is_checkout: bool = False  # `base` is this side's own, and words mean what lies there, wherever it runs
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether it runs in a folder that other checkouts share."""
+        return self.is_checkout and self.folder not in (None, self.base)
 
 
 def resolve(
@@ -132,6 +138,17 @@ def _held(file: BinaryIO, marks: Set[bytes]) -> set[bytes]:
     return held
 
 
+def refuse_shell_elsewhere(written: WrittenSide, *, shell: bool | None = None) -> None:
+    """Raises TollError where a shell would find one file for all checkouts: that in the folder they share."""
+    needed = _needs_shell_for_more_than_patterns(written.text) if shell is None else shell
+    if needed and written.runs_elsewhere:
+        raise TollError(
+            f"{written.text}: a shell in --folder finds the same files for all sides, and not those built",
+            "leave out --folder, so that each runs in its own checkout, or write --program as a path and"
+            " words that need no shell",
+        )
+
+
 def _needs_shell_for_more_than_patterns(text: str) -> bool:
     unquoted, seen = _QUOTED.sub("", text), ""
     while unquoted != seen:  # from the innermost group outwards
@@ -142,9 +159,28 @@ def _needs_shell_for_more_than_patterns(text: str) -> bool:
 
 def _words(written: WrittenSide) -> list[str]:
     try:
-        return shlex.split(written.text)
+        words = shlex.split(written.text)
     except ValueError as error:
         raise TollError(f"{written.text!r} cannot be split into words: {error}", "mend its quotes") from None
+    return _in_checkout(words, written) if written.runs_elsewhere else words
+
+
+def _in_checkout(words: Sequence[str], written: WrittenSide) -> list[str]:
+    """With the paths of what lies in the side's own checkout: from another folder its name leads elsewhere.
+
+    A word that names a folder there may mean something else (`cargo bench`) where another one names a file.
+    Raises TollError where no word names either: every side would be the same command.
+    """
+    paths = [word for place, word in enumerate(words) if word and (place or "/" in word) and word[0] != "/"]
+    there = {word for word in paths if os.access(written.base / word, os.F_OK)}  # words may be no names
+    named = {word for word in there if (written.base / word).is_file()} or there
+    if words and not named:
+        raise TollError(
+            f"--program {written.text!r} names no file in the checkout of {written.label}, so that in"
+            " --folder all sides would be the same command",
+            "name a file of the checkout, or leave out --folder, so that each side runs in its own checkout",
+        )
+    return [str(written.base / word) if word in named else word for word in words]
 
 
 def _file(written: WrittenSide) -> Path | None:
@@ -157,7 +193,7 @@ def _file(written: WrittenSide) -> Path | None:
     here = written.base / words[0]
     if len(words) == 1 and here.is_dir():  # the shell takes "." for a command, and ends well
         raise TollError(f"{words[0]} is a folder", "name an executable in it")
-    return here.absolute() if _can_run(here) else None
+    return here.absolute() if can_run(here) else None
 
 
 def _needs_shell(written: WrittenSide) -> bool:
@@ -167,6 +203,7 @@ def _needs_shell(written: WrittenSide) -> bool:
 def _command_line(written: WrittenSide, label: str, *, shell: bool) -> Side:
     folder = written.folder or written.base
     if shell:
+        refuse_shell_elsewhere(written, shell=True)
         if written.layouts:
             raise TollError(
                 f"{written.text}: a shell starts the program, so that its layout cannot be chosen",
@@ -216,7 +253,8 @@ def _is_command(name: str, written: WrittenSide) -> bool:
         return True
 
 
-def _can_run(file: Path) -> bool:
+def can_run(file: Path) -> bool:
+    """Whether it is a file that may be executed."""
     return file.is_file() and os.access(file, os.X_OK)
 
 
@@ -226,7 +264,7 @@ def _no_executable(name: str, base: Path) -> TollError:
             f"{name} is there, but cannot be run", f"chmod +x {name}, or name what runs it before it"
         )
     folder = (base / name).parent
-    near = get_close_matches(Path(name).name, [one.name for one in folder.glob("*") if _can_run(one)], 1)
+    near = get_close_matches(Path(name).name, [one.name for one in folder.glob("*") if can_run(one)], 1)
     meant = f"build it, or name another one: is {Path(name).with_name(near[0])} meant?" if near else ""
     return TollError(f"there is no executable {name}", meant or "build it, or name another one")
 

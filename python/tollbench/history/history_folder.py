@@ -26,8 +26,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from tollbench.compare.revisions import RevisionBuild, built
-from tollbench.compare.sides import WrittenSide
+from tollbench.compare.revisions import RevisionBuild, built, side_in
+from tollbench.compare.sides import WrittenSide, can_run
 from tollbench.errors import TollError
 from tollbench.history.commit_range import Commit
 from tollbench.launching.failure import LaunchFailed
@@ -238,7 +238,7 @@ class HistoryFolder:
 
     def _side(self, commit: Commit, recipe: RevisionBuild) -> WrittenSide:
         checkout = self._checkout(commit, recipe)
-        return WrittenSide(recipe.program, f"reference {commit.short}", checkout, recipe.folder or checkout)
+        return side_in(checkout, recipe, f"reference {commit.short}")
 
 
 class _KeptReference(BaseModel):
@@ -268,7 +268,7 @@ def _digest(checkout: Path, program: str) -> str:
     try:
         word = first_word(program)
         file = checkout / word
-        if word and "/" not in word:
+        if word and "/" not in word and not can_run(file):
             file = Path(shutil.which(word) or file)
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()

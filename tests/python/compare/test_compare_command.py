@@ -367,6 +367,22 @@ def test_revisions_are_built_apart_and_the_checkout_is_left_alone(
     assert snapshot(repository) == before
 
 
+def test_revisions_that_run_in_the_working_tree_are_not_its_programs(
+    toll: Toll, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(repository)
+    (repository / "bench").write_text("#!/bin/sh\nexit 7\n")
+    (repository / "bench").chmod(0o755)
+    here = ["--folder", ".", "--budget", "20s", "--until", "direction", "--json"]
+    build = ["--build", "sh build.sh", "--program", "sh bench"]
+    assert toll("HEAD~2", "HEAD~1", *build, *here) == 1
+    assert answer(capsys)["comparisons"][0]["verdict"] == "slower"
+    build = ["--build", f"touch {repository.parent}/was-built", "--program", "./bench < build.sh"]
+    assert toll("HEAD~2", "HEAD~1", *build, *here) == 2
+    assert "leave out --folder" in capsys.readouterr().err
+    assert not (repository.parent / "was-built").exists()
+
+
 def test_a_revision_that_does_not_build_is_a_row(
     toll: Toll, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

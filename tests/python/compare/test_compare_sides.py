@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,6 +29,7 @@ from tollbench.compare import (
 )
 from tollbench.compare.adapters import adapters
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark, exactly, undisturbed
+from tollbench.compare.revisions import RevisionBuild, side_in
 from tollbench.compare.sides import kind_of
 from tollbench.compare.subject import Side, Until
 from tollbench.errors import TollError
@@ -405,6 +407,71 @@ def test_a_command_may_lie_in_the_folder_where_it_runs(
     assert (
         resolve([WrittenSide("./here", folder=tmp_path), WrittenSide("true")], as_typed=True)[0] == "command"
     )
+
+
+def in_checkouts(tmp_path: Path, program: str, folder: Path | None = None) -> list[WrittenSide]:
+    """The sides of two revisions, each with what a project may have built."""
+    for name in ("old", "new", "elsewhere"):
+        (tmp_path / name / "data").mkdir(parents=True)
+        for file in ("bench", "run.sh", "sort"):
+            path = tmp_path / name / file
+            path.write_text(f"#!/bin/sh\n: {name}\n")
+            path.chmod(0o755)
+        (tmp_path / name / "bench.py").write_text(f"print('{name}')\n")
+    recipe = RevisionBuild("true", program, folder)
+    return [side_in(tmp_path / name, recipe, name) for name in ("old", "new")]
+
+
+@pytest.mark.parametrize(
+    ("program", "behind"),
+    [
+        ("./bench", ""),
+        ("./bench --size 9 data", " --size 9 data"),
+        ("./run.sh ./bench", " {}/bench"),
+        ("python3 bench.py data", " {}/bench.py data"),
+        ("env -u X ./data", " -u X {}/data"),
+    ],
+)
+def test_revisions_in_one_folder_start_what_each_of_them_built(
+    tmp_path: Path, program: str, behind: str
+) -> None:
+    written = in_checkouts(tmp_path, program, tmp_path / "elsewhere")
+    _, sides = resolve(written, as_typed=True)
+    assert [side.folder for side in sides] == [tmp_path / "elsewhere"] * 2
+    for side in sides:
+        own = tmp_path / side.label
+        first = str(own / program.split()[0]) if program.startswith("./") else side.command[0]
+        assert shlex.join(side.command) == first + behind.format(own)
+    assert sides[0].command != sides[1].command
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("./bench < bench.py", "a shell in --folder"),
+        ("./bench *.py", "a shell in --folder"),  # which is a pattern to a benchmark executable alone
+        ("python3 -m benches", "no file in the checkout of old"),
+        ("sleep 1", "no file in the checkout of old"),
+    ],
+)
+def test_revisions_that_one_folder_would_make_the_same_command_are_refused(
+    tmp_path: Path, program: str, told: str
+) -> None:
+    with pytest.raises(TollError, match=told):
+        resolve(in_checkouts(tmp_path, program, tmp_path / "elsewhere"), as_typed=True)
+    resolve(in_checkouts(tmp_path / "apart", program), as_typed=True)
+
+
+@pytest.mark.parametrize("program", ["sort", "sort -n bench.py", "sort < bench.py", "  sort|cat"])
+def test_a_program_is_the_checkouts_and_not_the_systems_of_that_name(tmp_path: Path, program: str) -> None:
+    _, sides = resolve(in_checkouts(tmp_path, program), as_typed=True)
+    for side in sides:
+        if side.command[0] == "/bin/sh":
+            assert side.command[2].startswith("./sort")
+        else:
+            assert side.command[0] == str(tmp_path / side.label / "sort")
+    _, (one, _) = resolve(in_checkouts(tmp_path / "another", "cat bench.py"), as_typed=True)
+    assert one.command == (shutil.which("cat"), "bench.py")
 
 
 def test_the_same_side_twice_gets_a_number() -> None:
