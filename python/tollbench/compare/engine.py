@@ -101,7 +101,9 @@ def before_confirming(settings: ComparisonSettings) -> ComparisonSettings:
     whichever rows the first measurement chose for the second. (Over layouts both measure the same ones: the
     second is no second opinion about those, but each errs no more often than that all the same.)
     """
-    return replace(_half_the_error(settings), total_s=settings.total_s * FIRST_SHARE)
+    return replace(
+        _half_the_error(settings), total_s=settings.total_s * FIRST_SHARE, share_of_total=FIRST_SHARE
+    )
 
 
 def confirm(
@@ -123,7 +125,7 @@ def confirm(
     all that is left after it and the pause of `after_s`, but a sixth of that time at least.
     """
     first = first.model_copy(update={"level": settings.level, "confirm_power": _price(first, settings)})
-    doubted = {item.benchmark for item in first.comparisons if _differs(item)}
+    doubted = list(filter(_differs, first.comparisons))
     if not doubted:
         return first
     if first.interrupted:
@@ -133,15 +135,16 @@ def confirm(
     clock = clock or SystemClock()
     clock.sleep(after_s)
     left_s = max(settings.total_s - first.seconds - after_s, settings.total_s * LEAST_SHARE)
-    again = replace(_half_the_error(_drawn_anew(settings)), total_s=left_s)
+    again = replace(
+        _half_the_error(_drawn_anew(settings)), total_s=left_s, share_of_total=left_s / settings.total_s
+    )
     watch = meanwhile or Meanwhile()
     engine = _Engine(subject, again, clock, keep, on_step, watch, measurement=2)
     wanted: dict[str, list[Two]] = {}
-    for item in first.comparisons:
-        if item.benchmark in doubted and item.verdict is not Verdict.FAILED:
-            both = Two(subject.labels.index(item.a), subject.labels.index(item.b))
-            wanted.setdefault(item.benchmark, []).append(both)
-    engine.begin(wanted, comparisons=len(first.comparisons))
+    for item in doubted:
+        both = Two(subject.labels.index(item.a), subject.labels.index(item.b))
+        wanted.setdefault(item.benchmark, []).append(both)
+    engine.begin(wanted, comparisons=len(_judged(first)))
     interrupted = engine.go()
     second = {(item.benchmark, item.a, item.b): item for item in engine.verdicts()}
     merged = tuple(
@@ -160,11 +163,22 @@ def confirm(
     return with_orders(found)
 
 
+def _judged(first: Comparisons) -> list[Comparison]:
+    """The rows that had an interval, and so could be called different: who was never timed shares no level.
+
+    Whatever the first measurement chose among them, the coins of the second one were not tossed by then:
+    it makes no more intervals than these, and shared by so many, that any misses has a probability of its
+    half of 1 - level at most. (Sharing by the doubted rows alone would hold too. By these, each may err with
+    about as much in both measurements, as `_price` takes for granted.)
+    """
+    return [item for item in first.comparisons if item.low is not None or item.high is not None]
+
+
 def _price(first: Comparisons, settings: ComparisonSettings) -> float | None:
     """What is left of the power where the first measurement spent its share of the time; else None."""
     if first.seconds < SPENT * FIRST_SHARE * settings.total_s:
         return None
-    alpha = 1.0 - bonferroni(settings.level, max(1, len(first.comparisons)))
+    alpha = 1.0 - bonferroni(settings.level, max(1, len(_judged(first))))
     return round(power_of_both(alpha, FIRST_SHARE, 1.0 - FIRST_SHARE), 3)
 
 
@@ -258,7 +272,7 @@ class _Engine:
         self._tracks: list[Track] = []
         self._code: dict[tuple[str, Two], Standing] = {}
         self._left_out: set[tuple[str, Two]] = set()
-        limits = TimeAllowed(settings.budget_s, settings.total_s)
+        limits = TimeAllowed(settings.budget_s, settings.total_s, settings.share_of_total)
         self._judge = Judge(
             subject.labels, settings.threshold, 1.0 - settings.level, settings.layouts, limits
         )

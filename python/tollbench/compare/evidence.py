@@ -38,7 +38,8 @@ class TimeAllowed:
     """The time that there was, seconds."""
 
     budget_s: float  # a benchmark
-    total_s: float  # all of them
+    total_s: float  # all of them, in one measurement
+    share: float = 1.0  # that this is of --total-budget, which two measurements have in common
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ class ComparisonSettings:
     threshold: float = 0.01  # a difference beyond it matters
     budget_s: float = 60.0  # a benchmark
     total_s: float = 600.0  # all benchmarks together; each gets less than `budget_s` where they are many
+    share_of_total: float = 1.0  # that `total_s` is of what the user gave: `confirm` measures twice
     seed: int = 1
     corrected: bool = True  # for the number of comparisons in the table
     most_rounds: int = 100_000  # a benchmark

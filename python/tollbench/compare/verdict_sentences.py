@@ -81,7 +81,9 @@ def _twice_each(evidence: Evidence) -> str:
 
 def _total_budget(evidence: Evidence) -> str:
     limits = evidence.limits
-    return f": `--total-budget {_option(2 * limits.total_s)}`" if limits else " (--total-budget)"
+    if limits is None:
+        return " (--total-budget)"
+    return f": `--total-budget {_option(2 * limits.total_s / limits.share)}`"
 
 
 def _forecast(evidence: Evidence, least: str) -> str:
@@ -106,7 +108,7 @@ def _options(evidence: Evidence) -> str:
     short_of_all = had < SPENT * limits.budget_s
     if short_of_all or had + needed.seconds > limits.total_s:
         grown = limits.total_s * (had + needed.seconds) / had if short_of_all else had + needed.seconds
-        options.append(f"--total-budget {_option(grown)}")
+        options.append(f"--total-budget {_option(grown / limits.share)}")
     return f": `{' '.join(options)}`" if options else ""
 
 
@@ -119,6 +121,7 @@ def rough(seconds: float) -> str:
 
 def _option(seconds: float) -> str:
     """A length of time as options take it, rounded up."""
+    seconds = round(seconds, 6)  # what is divided by a share and multiplied again is no longer whole
     if seconds <= 120:
         return f"{max(1, math.ceil(seconds / 5) * 5)}s"
     return f"{math.ceil(seconds / 60)}m" if seconds <= 7200 else f"{math.ceil(seconds / 3600)}h"

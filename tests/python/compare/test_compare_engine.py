@@ -25,7 +25,7 @@ from tollbench.compare import (
     judging,
 )
 from tollbench.compare.evidence import Evidence
-from tollbench.compare.subject import Two, Until
+from tollbench.compare.subject import Standing, Two, Until
 from tollbench.compare.tracks import Track
 from tollbench.compare.verdict_sentences import sentence
 from tollbench.errors import TollError
@@ -477,6 +477,59 @@ def test_both_measurements_share_what_may_err() -> None:
     assert only(first).level == only(found).level == pytest.approx(0.95)
     assert found.level == 0.9
     assert any("with probability 90 % or more" in note for note in footnotes(found))
+
+
+def test_what_was_never_timed_takes_no_part_of_the_level_from_what_is_confirmed() -> None:
+    """Of 620 benchmarks of which a change touches one, that one is as certain as by itself."""
+    untouched = {f"same{index}": (steady(100.0), steady(100.0)) for index in range(619)}
+    subject = FakeSubject(FakeClock(), {**pair(1.05, 0.2).benchmarks, **untouched})
+    settings = ComparisonSettings(seed=3, level=0.9999, threshold=0.05, total_s=300.0, budget_s=1e6)
+    code = {(name, 1): Standing(True, "the same") for name in untouched}
+    once = before_confirming(settings)
+    first = compare(subject, once, clock=subject.clock, look_at_code=lambda _sides: code)
+    found = confirm(first, subject, settings, clock=subject.clock)
+    changed = found.comparisons[0]
+    assert (changed.benchmark, changed.verdict) == ("sum", Verdict.SLOWER)
+    assert changed.reason.endswith("confirmed by a second measurement")
+    assert changed.level == pytest.approx(0.99995)
+    alone = first.model_copy(update={"comparisons": first.comparisons[:1]})
+    price = confirm(alone, subject, settings, clock=subject.clock).confirm_power
+    assert found.confirm_power == price is not None
+
+
+def test_of_several_sides_only_what_differs_is_measured_again() -> None:
+    sides = (steady(100.0), steady(100.0, 0.3), steady(110.0))
+    subject = FakeSubject(FakeClock(), {"sum": sides}, ("a", "b", "c"))
+    settings = ComparisonSettings(seed=3, total_s=300.0, budget_s=30.0)
+    first = compare(subject, before_confirming(settings), clock=subject.clock)
+    assert [item.verdict for item in first.comparisons] == [Verdict.INCONCLUSIVE, Verdict.SLOWER]
+    rounds = len(subject.rounds)
+    found = confirm(first, subject, settings, clock=subject.clock)
+    assert found.comparisons[0] == first.comparisons[0]
+    assert found.comparisons[1].reason.endswith("confirmed by a second measurement")
+    assert len(subject.rounds) - rounds < rounds / 2  # nobody waits for the side that scatters
+
+
+def test_a_forecast_of_either_measurement_names_the_time_for_both() -> None:
+    names = {f"b{index}": (steady(1.0, 0.05), steady(1.0, 0.05)) for index in range(10)}
+    subject = FakeSubject(FakeClock(), names, round_s=10.0)
+    settings = ComparisonSettings(seed=3, total_s=60.0)
+    first = compare(subject, before_confirming(settings), clock=subject.clock)
+    told = [item.reason for item in first.comparisons if item.reason.startswith("its turn did not come")]
+    assert told
+    assert all(reason.endswith(": `--total-budget 120s`") for reason in told)
+
+
+def test_a_forecast_of_the_second_measurement_names_more_than_the_time_there_was() -> None:
+    subject = pair(1.5, 0.05)
+    settings = ComparisonSettings(seed=3, total_s=24.0, budget_s=1e6)
+    first = compare(subject, before_confirming(settings), clock=subject.clock)
+    subject.benchmarks = pair(1.0, 0.05).benchmarks
+    reason = only(confirm(first, subject, settings, clock=subject.clock)).reason
+    told = re.search(r"needs about (\d+) min more: `--total-budget (\d+)m`", reason)
+    assert told is not None, reason
+    # A sixth of that is the least that the second measurement has, whatever the first one takes.
+    assert int(told[2]) / 6.0 >= int(told[1]) - 1.0
 
 
 def test_a_launch_tells_which_measurement_it_belongs_to() -> None:
