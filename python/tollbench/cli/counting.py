@@ -105,7 +105,7 @@ def counted(
 ) -> tuple[Comparisons, TollError | None]:
     """What was found, with counts, and why the baseline could not be written, if it could not.
 
-    An interrupt leaves the rows that it comes before without counts.
+    An interrupt leaves the rows that it comes before without counts, and files without their sizes.
     """
     baseline = asked.against
     if baseline is not None:
@@ -123,7 +123,13 @@ def counted(
             done = _all_failed(rows, asked, failure.reason)
         except Interrupted as caught:  # while a way to count was tried
             ended = caught
-    files = _files(subject, asked, baseline, all_pairs=found.all_pairs)
+    files: tuple[FileChange, ...] = ()
+    of_baseline: Sequence[str] = ()
+    try:  # after Ctrl-C no file is read any more, and what is known is told all the same
+        files = _files(subject, asked, baseline, all_pairs=found.all_pairs)
+        of_baseline = _of_baseline(subject, baseline) if rows else ()
+    except Interrupted as caught:
+        ended = ended or caught
     found = found.model_copy(
         update={
             "comparisons": tuple(done.get(_row(item), item) for item in found.comparisons),
@@ -134,13 +140,16 @@ def counted(
         }
     )
     who = counts.counter.who if counts is not None else None
-    told = [*notes(asked.metrics, who), *_of_baseline(subject, baseline)] if rows else []
+    told = [*notes(asked.metrics, who), *of_baseline] if rows else []
     error = None
     if asked.save is not None:
         try:
             told.append(_saved(asked.save, found, subject, asked, counts))
         except TollError as refused:
             error = refused
+        except Interrupted:  # while what a baseline holds beside the counts was read
+            found = found.model_copy(update={"interrupted": True})
+            told.append(_saved(asked.save, found, subject, asked, counts))
     return found.model_copy(update={"count_notes": tuple(told)}), error
 
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ import jsonschema
 import pytest
 
 from tollbench import cli
-from tollbench.cli import comparing, machine_use, places
-from tollbench.compare import Comparison, Comparisons, Verdict
+from tollbench.cli import comparing, counting, machine_use, places
+from tollbench.compare import Comparison, Comparisons, Verdict, compare
 from tollbench.compare.raw_file import RawFile
 from tollbench.compare.stored import StoredComparison
 from tollbench.errors import TollError
@@ -516,6 +516,50 @@ def test_an_interrupt_ends_a_pause() -> None:
     interrupt = Interrupt()
     interrupt.request()
     comparing.PatientClock(interrupt).sleep(3600.0)  # pytest does not wait so long
+
+
+def test_an_interrupt_before_sizes_are_read_leaves_what_was_measured(
+    toll: Toll, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*sides: Any, keep: Any, **options: Any) -> Comparisons:
+        def kept(record: Mapping[str, Any]) -> None:
+            keep(record)
+            if record.get("round") == 8:
+                signal.raise_signal(signal.SIGINT)
+
+        return compare(*sides, keep=kept, **options)
+
+    monkeypatch.setattr(comparing, "compare", interrupted)
+    words = ["--measure-all", "--threshold", "1e-5", "--save-baseline", "kept.json", "--json"]
+    assert toll("sleep 0.01", "sleep 0.01", "--count", "size", *words) == 130
+    found = answer(capsys)
+    (row,) = found["comparisons"]
+    assert (found["interrupted"], found["files"]) == (True, [])
+    assert row["launches"] == 8
+    assert "No baseline was written to kept.json: somebody interrupted." in found["count_notes"]
+    assert StoredComparison.read(Path(found["raw"])).comparisons == Comparisons.model_validate(found)
+
+
+@pytest.mark.parametrize("against", [True, False])
+def test_an_interrupt_while_a_baseline_is_read_or_made_leaves_the_counts(
+    toll: Toll, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], against: bool
+) -> None:
+    if against:
+        assert toll("sleep 0.01", "--count", "size", "--save-baseline", "kept.json") == 0
+        capsys.readouterr()
+        kept = json.loads(Path("kept.json").read_text())
+        Path("kept.json").write_text(json.dumps(kept | {"counts": {"command": {}}}))  # a row of it
+
+    def interrupted(*_sides: object) -> None:
+        raise Interrupted
+
+    monkeypatch.setattr(counting, "circumstances", interrupted)
+    option = "--baseline" if against else "--save-baseline"
+    assert toll("sleep 0.01", "--count", "size", option, "kept.json", "--json") == 130
+    found = answer(capsys)
+    assert [row["verdict"] for row in found["comparisons"]] == ["counted"]
+    assert [file["count"]["verdict"] for file in found["files"]] == ["equal"]
+    assert Path("kept.json").exists() is against
 
 
 def sleeper(name: str, seconds: float) -> str:
