@@ -39,7 +39,7 @@ from tollbench.compare import (
 )
 from tollbench.compare.adapters import adapters, check_kind
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
-from tollbench.compare.raw_file import Keeping, RawFile
+from tollbench.compare.raw_file import Keeping, RawFile, records_of
 from tollbench.compare.subject import ALL_OF_THEM, LookAtCode, NameShare, Unusable
 from tollbench.errors import Exit, TollError, joined, no_room
 from tollbench.home import COMMAND
@@ -203,6 +203,15 @@ def _with_the_machine(
         else:
             confirming = interrupt if request.confirm else None
             found = _measure(subject, settings, keeping, looking, confirming, meanwhile)
+        told = {
+            "raw": str(raw.path),
+            "toll_version": tollbench.__version__,
+            "command_line": header["command_line"],
+            "machine": machine_line(),
+            "sandbox": sandbox_told(request),
+        }
+        if (request.counts is not None or request.why) and not request.only_counted:
+            _keep_found(keeping, found.model_copy(update=told), "measured")  # a kill would take what it took
         unsaved = None
         if request.counts is not None:
             from tollbench.cli.counting import counted
@@ -212,17 +221,15 @@ def _with_the_machine(
             from tollbench.cli.explainers import with_reasons
 
             found = with_reasons(found, subject, look_at_code, request)
-        told = {
-            "raw": str(raw.path),
-            "toll_version": tollbench.__version__,
-            "command_line": header["command_line"],
-            "machine": machine_line(),
-            "sandbox": sandbox_told(request),
-        }
         found = found.model_copy(update=told)
-        with suppress(Interrupted):  # a full disk, which `keeping` tells
-            keeping({"found": found.model_dump(mode="json")})
+        _keep_found(keeping, found, "found")
     return found, keeping.error or unsaved or (no_room(found.no_room) if found.no_room else None)
+
+
+def _keep_found(keeping: Keeping, found: Comparisons, key: str) -> None:
+    with suppress(Interrupted):  # a full disk, which `keeping` tells
+        for record in records_of(found.model_dump(mode="json"), key):
+            keeping(record)
 
 
 def _cleaned_up(subject: OneAfterAnother) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -14,6 +14,8 @@ from tollbench.launching.failure import NoRoom
 from tollbench.writing import is_special, open_again, open_new
 
 MAX_LINE_BYTES = 16 * 1024 * 1024  # as objects some forty times as much
+_PART_BYTES = 1024 * 1024
+FOUND_LISTS = ("comparisons", "lacking", "files", "why", "orders")  # of what was found: as long as the table
 SHORTEST_NS, LONGEST_NS = 1e-6, 1e18  # an operation, 30 years: a file with other values is refused
 Kept = TypeVar("Kept")
 _ELSEWHERE = "name another place: --raw FILE"
@@ -100,6 +102,39 @@ class RawFile:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+
+def records_of(found: Mapping[str, Any], key: str) -> Iterator[dict[str, Any]]:
+    """What was found, under its key, as records of which none is longer than what is read back.
+
+    Of a table of thousands of rows its lists stand before it, in parts.
+    """
+    if _length(found) <= MAX_LINE_BYTES - _PART_BYTES:
+        yield {key: found}
+        return
+    lists = {name: found[name] for name in FOUND_LISTS if name in found}
+    for name, items in lists.items():
+        for part in _parts(items):
+            yield {"part": {name: part}, "part_of": key}
+    yield {key: {**found, **{name: [] for name in lists}}}
+
+
+def _parts(items: Sequence[Any]) -> Iterator[list[Any]]:
+    part: list[Any] = []
+    length = 0
+    for item in items:
+        if part and length > _PART_BYTES:
+            yield part
+            part, length = [], 0
+        part.append(item)
+        length += _length(item)
+    if part:
+        yield part
+
+
+def _length(value: Any) -> int:
+    """Bytes of it in a line, at most: without the spaces that are left out there."""
+    return len(json.dumps(value))
 
 
 class Keeping:

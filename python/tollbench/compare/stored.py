@@ -10,18 +10,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tollbench.compare.counts import counted_rows
 from tollbench.compare.engine import LAST_LOOK, unconfirmed
 from tollbench.compare.judging import Judge
 from tollbench.compare.orders import with_orders
 from tollbench.compare.printed import Finite
-from tollbench.compare.raw_file import LONGEST_NS, MAX_LINE_BYTES, SHORTEST_NS
+from tollbench.compare.raw_file import FOUND_LISTS, LONGEST_NS, MAX_LINE_BYTES, SHORTEST_NS
 from tollbench.compare.subject import Two
 from tollbench.compare.tracks import Track, sequence_for
 from tollbench.compare.twos import MOST_ROWS, MOST_SIDES, left_out, rows_of, twos_of
@@ -29,6 +29,9 @@ from tollbench.compare.verdicts import Comparison, Comparisons, CountChange, Lac
 from tollbench.errors import TollError
 from tollbench.stats import bonferroni
 
+_ROWS: Mapping[str, TypeAdapter[Any]] = {
+    name: TypeAdapter(Comparisons.model_fields[name].annotation or tuple) for name in FOUND_LISTS
+}
 MAX_SIDES = 1000
 MAX_BENCHMARKS = 100_000
 MAX_LAYOUTS = 10_000
@@ -109,6 +112,13 @@ class CountsRecord(_Record):
     found: Annotated[tuple[CountChange, ...], Field(max_length=100)]
 
 
+class PartRecord(_Record):
+    """Some of a list that would make the line of what was found, or measured, too long to be read."""
+
+    part: dict[Literal["comparisons", "lacking", "files", "why", "orders"], list[Any]]
+    part_of: Literal["found", "measured"]
+
+
 class MeanwhileRecord(_Record):
     """What befell the machine so far; the last such record has all of it."""
 
@@ -143,7 +153,8 @@ class StoredComparison:
     @staticmethod
     def read(path: Path) -> StoredComparison:
         """Raises TollError for a file that cannot be read, or is no comparison's."""
-        header, survey, found = None, None, None
+        header, survey, found, measured = None, None, None, None
+        parts: dict[str, dict[str, list[Any]]] = {"found": {}, "measured": {}}
         rounds: list[RoundRecord] = []
         meanwhile: tuple[str, ...] = ()
         counts: dict[tuple[str, str, str], tuple[CountChange, ...]] = {}
@@ -160,8 +171,12 @@ class StoredComparison:
                 elif "counts" in record:
                     counted = CountsRecord.model_validate(record["counts"])
                     counts[counted.of, counted.a or header.sides[0], counted.b] = counted.found
+                elif "part" in record:
+                    _add_part(parts, PartRecord.model_validate(record))
                 elif "found" in record:
-                    found = _agreeing(Comparisons.model_validate(record["found"]), header, record)
+                    found = _agreeing(_whole(record["found"], parts["found"]), header, record)
+                elif "measured" in record:
+                    measured = _agreeing(_whole(record["measured"], parts["measured"]), header, record)
             except ValidationError as error:
                 place = ".".join(map(str, error.errors()[0]["loc"]))
                 raise _damaged(path, f"line {number} has an impossible {place or 'record'}") from None
@@ -169,7 +184,11 @@ class StoredComparison:
                 raise _damaged(path, f"line {number} {error}") from None
         if header is None:
             raise _damaged(path, "is empty")
-        if found is None:
+        if found is None and measured is not None:  # cut short while it counted or explained
+            found = _with_counts(measured, counts).model_copy(
+                update={"interrupted": True, "fail_on": header.fail_on}
+            )
+        elif found is None:
             if survey is None:
                 raise TollError(
                     f"{path} ends before anything was measured, or an older toll wrote it.",
@@ -283,6 +302,19 @@ def checked(record: RoundRecord, sides: int, layouts: int = 0, *, all_pairs: boo
         if [mean is None for mean in means] != [value is None for value in values]:
             raise ValueError(f"has means of {name[:80]!r} that do not fit its values")
     return record
+
+
+def _add_part(parts: Mapping[str, dict[str, list[Any]]], record: PartRecord) -> None:
+    """Raises ValueError for what is no part of what was found; what is one takes hardly more room."""
+    json.dumps(record.part, ensure_ascii=False).encode()
+    for name, items in record.part.items():
+        parts[record.part_of].setdefault(name, []).extend(_ROWS[name].validate_python(items))
+
+
+def _whole(record: Any, parts: Mapping[str, list[Any]]) -> Comparisons:
+    """What was found, with those parts of its lists that stand before it."""
+    found = Comparisons.model_validate(record)
+    return found.model_copy(update={name: (*items, *getattr(found, name)) for name, items in parts.items()})
 
 
 def _agreeing(found: Comparisons, header: Header, record: Mapping[str, Any]) -> Comparisons:

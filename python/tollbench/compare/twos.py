@@ -9,9 +9,7 @@ from tollbench.compare.subject import LookAtCode, Standing, Survey, Two
 from tollbench.launching.failure import LaunchFailed
 
 MOST_SIDES = 40  # of which all pairs are compared: 780 rows a benchmark
-# Of a table of all pairs. What was found is one line of the raw file, about 580 bytes a row, of which
-# `raw_file.MAX_LINE_BYTES` are read back.
-MOST_ROWS = 20_000
+MOST_ROWS = 20_000  # of a table of all pairs
 
 
 def sides_compared(

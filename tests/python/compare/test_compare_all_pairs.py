@@ -43,7 +43,7 @@ from tollbench.compare.around import Around
 from tollbench.compare.blocks import combined, ratios_after_first
 from tollbench.compare.counts import not_timed
 from tollbench.compare.orders import with_orders
-from tollbench.compare.raw_file import MAX_LINE_BYTES, RawFile
+from tollbench.compare.raw_file import MAX_LINE_BYTES, RawFile, records_of
 from tollbench.compare.stored import StoredComparison
 from tollbench.compare.subject import Round, Standing, Two
 from tollbench.compare.tracks import Track
@@ -566,11 +566,23 @@ def test_what_a_kill_left_is_judged_as_an_interrupt_would_have_been(
         assert rows(stored)["one", "B", "C"].ratio == pytest.approx(1.02, abs=0.001)
 
 
-def test_the_longest_table_can_be_read_back() -> None:
-    """What was found is one line of the raw file; names that are longer than these have a fifth to spare."""
+def test_the_longest_table_can_be_read_back(tmp_path: Path) -> None:
+    """Also where names and reasons are as long as those of some C++ programs."""
     found = run(subject_with(steady(100.0), steady(100.0), steady(104.0)))
-    longest = max(len(item.model_dump_json().encode()) for item in found.comparisons)
-    assert 1.2 * longest * MOST_ROWS < MAX_LINE_BYTES
+    code = f"changed: {'std::map<std::string, int>::find(key) ' * 12}"
+    rows = [
+        item.model_copy(update={"benchmark": f"BM_{number}", "code": code})
+        for number in range(MOST_ROWS // len(found.comparisons))
+        for item in found.comparisons
+    ]
+    found = with_orders(found.model_copy(update={"comparisons": tuple(rows)}))
+    path = tmp_path / "x.jsonl"
+    with RawFile(path, header()) as raw:
+        for record in records_of(found.model_dump(mode="json"), "found"):
+            raw(record)
+    lines = path.read_bytes().splitlines()
+    assert sum(map(len, lines)) > MAX_LINE_BYTES > 4 * max(map(len, lines))
+    assert StoredComparison.read(path).comparisons == found
 
 
 MANY = {str(number): [0, 1, 2] for number in range(MOST_ROWS // 3 + 1)}

@@ -540,6 +540,25 @@ def test_an_interrupt_before_sizes_are_read_leaves_what_was_measured(
     assert StoredComparison.read(Path(found["raw"])).comparisons == Comparisons.model_validate(found)
 
 
+def test_what_was_measured_is_in_the_file_before_anything_is_counted(
+    toll: Toll, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw, known = Path("raw.jsonl"), []
+    counted = counting.counted
+
+    def looked_at(*asked: Any) -> Any:
+        known.append(StoredComparison.read(raw).comparisons)
+        return counted(*asked)
+
+    monkeypatch.setattr(counting, "counted", looked_at)
+    words = ["--confirm", "--until", "direction", "--count", "size", "--raw", str(raw), "--json"]
+    monkeypatch.setattr(comparing.PatientClock, "sleep", lambda _clock, _seconds: None)
+    assert toll("sleep 0.001", "sleep 0.03", *words) == 1
+    (row,) = answer(capsys)["comparisons"]
+    assert row["reason"].endswith("confirmed by a second measurement")
+    assert [item.reason for item in known[0].comparisons] == [row["reason"]]
+
+
 @pytest.mark.parametrize("against", [True, False])
 def test_an_interrupt_while_a_baseline_is_read_or_made_leaves_the_counts(
     toll: Toll, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], against: bool

@@ -24,13 +24,16 @@ from tollbench.compare import (
     WrittenSide,
     before_confirming,
     compare,
+    confirm,
+    raw_file,
     resolve,
 )
 from tollbench.compare import stored as stored_module
 from tollbench.compare.adapters.google_benchmark import GoogleBenchmark
-from tollbench.compare.raw_file import RawFile
+from tollbench.compare.raw_file import RawFile, records_of
 from tollbench.compare.stored import RoundRecord, StoredComparison
 from tollbench.compare.tracks import Track
+from tollbench.compare.verdicts import CountChange
 from tollbench.errors import TollError
 from tollbench.report.comparisons.comparison_formats import RENDERERS
 from tollbench.store.comparison_file import MARK, is_comparison
@@ -131,6 +134,32 @@ def test_what_was_to_be_confirmed_and_was_not_is_inconclusive(tmp_path: Path) ->
     assert [item.low for item in found] == [item.low for item in first.comparisons]
 
 
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_kill_while_it_counts_leaves_what_was_confirmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: bool
+) -> None:
+    path = tmp_path / "x.jsonl"
+    subject = FakeSubject(FakeClock(), BENCHMARKS)
+    if parts:
+        monkeypatch.setattr(raw_file, "MAX_LINE_BYTES", 0)
+        monkeypatch.setattr(raw_file, "_PART_BYTES", 0)
+    count = CountChange.missing("size", "why").model_dump()
+    with RawFile(path, header(confirm=True, fail_on=["bytes>+1"])) as raw:
+        first = compare(subject, before_confirming(SETTINGS), clock=subject.clock, keep=raw)
+        found = confirm(first, subject, SETTINGS, clock=subject.clock, keep=raw)
+        for record in records_of(found.model_dump(mode="json"), "measured"):
+            raw(record)
+        raw({"counts": {"of": "slower", "b": "new", "found": [count]}})
+    assert {item.verdict for item in found.comparisons} >= {Verdict.SLOWER, Verdict.FASTER}
+    monkeypatch.undo()
+    stored = StoredComparison.read(path).comparisons
+    assert stored.interrupted
+    assert stored.fail_on == ("bytes>+1",)
+    counted = [item for item in stored.comparisons if item.counts]
+    assert [item.benchmark for item in counted] == ["slower"]
+    assert tuple(item.model_copy(update={"counts": ()}) for item in stored.comparisons) == found.comparisons
+
+
 def test_values_and_launches(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     subject = FakeSubject(FakeClock(), BENCHMARKS, interrupt_after=20)
@@ -197,6 +226,11 @@ ROW: dict[str, Any] = {
         ([{"found": FOUND | {"threshold": -2.0}}], "is of other sides or another threshold"),
         ([{"found": FOUND | {"machine": "\ud800"}}], "line 2"),
         ([{"found": FOUND | {"comparisons": [ROW | {"level": 0.0}]}}], "holds at a level that is none"),
+        ([{"measured": FOUND | {"sides": []}}], "is of other sides"),
+        ([{"part": {"sides": ["old"]}, "part_of": "found"}], "line 2 has an impossible part.sides"),
+        ([{"part": {"comparisons": []}, "part_of": "x"}], "line 2 has an impossible part_of"),
+        ([{"part": {"comparisons": [{}]}, "part_of": "found"}], "line 2 has an impossible 0.benchmark"),
+        ([{"part": {"lacking": ["\ud800"]}, "part_of": "found"}], "line 2"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(tmp_path: Path, records: list[object], words: str) -> None:
