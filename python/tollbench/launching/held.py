@@ -38,8 +38,12 @@ _KEPT_BYTES = 2**16  # of what was printed, to find a benchmark's beginning in
 _SWITCHES = re.compile(r"^voluntary_ctxt_switches:\s*(\d+)", re.MULTILINE)  # proc_pid_status(5)
 
 
-class Waits(OutOfTurn):
-    """A benchmark gives its processor back while it measures, or has threads: it may need several."""
+class Threads(OutOfTurn):
+    """A benchmark has several threads where its side is tied to one processor."""
+
+
+class FailedBeside(OutOfTurn):
+    """A side failed while others were alive: by itself, or because of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class EndedHeld:
     ended: Ended
     measured: Sequence[str]  # benchmarks before which it was held
     tied: bool = False  # to one processor with the others, from the first of them on
+    waited: bool = False  # a benchmark gave that processor back while it measured: it may need several
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ def run_held(
 
     `limit_s` holds for the time in which a command is not held. With `one_processor` they share one, drawn
     anew, from the first benchmark on, if each has one thread by then. Raises OutOfTurn where they cannot be
-    held or one fails beside the others, Waits, and Interrupted, with nothing left running.
+    held, FailedBeside, Threads, and Interrupted, with nothing left running.
     """
     found: dict[int, EndedHeld] = {}
     with ExitStack() as stack, _accused():
@@ -150,6 +155,7 @@ class _Held:
         self._used_ns = 0  # while it was not held, until it was let go
         self._let_go_ns: int | None = time.monotonic_ns()
         self._measured: list[str] = []
+        self._waited = False
 
     def go_on(self, seconds: float) -> None:
         """To its next benchmark or its end, for so long at most. Raises as `measure` does."""
@@ -182,16 +188,15 @@ class _Held:
         self._hold()
         if written and not self._announcement.ended(written):
             raise OutOfTurn("it prints while it measures")
-        if tied and (
-            _switches(self.program.program) - before > _MOST_SWITCHES
-            or sum(1 for _ in threads_of(self.program.program)) > 1
-        ):
-            raise Waits("it waits by itself")
+        if tied and sum(1 for _ in threads_of(self.program.program)) > 1:
+            raise Threads("it has several threads")
+        # What it took is kept all the same: without the launches that waited, the others would be a choice.
+        self._waited |= tied and _switches(self.program.program) - before > _MOST_SWITCHES
         self.benchmark, self._printed = None, b""
 
     def ended(self) -> EndedHeld:
         """Raises LaunchFailed where nobody knows how."""
-        return EndedHeld(self.program.ended(self._used_ns), self._measured)
+        return EndedHeld(self.program.ended(self._used_ns), self._measured, waited=self._waited)
 
     def _let_go(self) -> None:
         if self._let_go_ns is None:
@@ -213,11 +218,11 @@ class _Held:
 
 @contextmanager
 def _accused() -> Iterator[None]:
-    """What fails beside others has not failed yet: raises OutOfTurn instead."""
+    """What fails beside others has not failed yet: raises FailedBeside instead, or OutOfTurn."""
     try:
         yield
     except LaunchFailed as failure:
-        raise OutOfTurn(f"beside the other side it {failure.reason}") from None
+        raise FailedBeside(f"beside the other side it {failure.reason}") from None
     except OSError as error:
         raise OutOfTurn(f"its output cannot be held: {error.strerror or error}") from None
 

@@ -9,7 +9,8 @@ cannot run twice at a time; crash=A: dies while that one is measured; hangs=A: n
 wrong answer; besides: another test case fails, which measures nothing; noisy: fills standard error; closes:
 its output early; early: flushes what it has before it measures; spins: a second thread works all along;
 ties: itself to its first processor; queues=FILE: waits while another one runs; asked=FILE: a line with the
-number of samples; ns=1000: what an iteration takes; later=FILE: all that holds from the second launch on.
+number of samples; ns=1000: what an iteration takes; later=FILE: all that holds from the second launch on;
+count=FILE at=2,5: only in these launches, from 0, of those that the file counts.
 """
 
 import fcntl
@@ -24,6 +25,13 @@ words = dict(word.partition("=")[::2] for word in sys.argv[1:])
 if "later" in words and not Path(words["later"]).exists():
     Path(words["later"]).touch()
     words = {"only": words["only"]} if "only" in words else {}
+if "count" in words:
+    with Path(words["count"]).open("a+") as counted:
+        counted.seek(0)
+        number = len(counted.read())
+        counted.write("x")
+    if str(number) not in words["at"].split(","):
+        words = {"only": words["only"]}
 lines: list[str] = []
 if "asked" in words:
     with Path(words["asked"]).open("a") as asked:

@@ -74,7 +74,7 @@ def launched(
 
 
 def were_held(rounds: list[Round]) -> set[bool]:
-    return {record["held"] for found in rounds for record in found.raw}
+    return {record["held"] for found in rounds for record in found.raw if "given_up" not in record}
 
 
 def test_sides_measure_each_benchmark_one_after_the_other(fake: str, tmp_path: Path) -> None:
@@ -132,10 +132,47 @@ def test_a_benchmark_that_runs_more_often_on_one_side_does_not_stop_the_other(fa
     assert all(len(found.raw) == 2 for found in rounds)
 
 
-def test_a_launch_that_is_given_up_is_no_launch(fake: str, tmp_path: Path) -> None:
+def test_a_launch_that_is_given_up_is_no_launch_and_stays_in_the_file(fake: str, tmp_path: Path) -> None:
     _, rounds = launched(f"{fake} only=one", f"{fake} only=one later={tmp_path / 'asked'} fails", rounds=1)
-    assert [sorted(record) for record in rounds[0].raw if "ns" in record] == [sorted(rounds[0].raw[0])]
-    assert len(rounds[0].raw) == 2
+    given_up, *raw = rounds[0].raw
+    assert given_up == {
+        "benchmarks": ["sums / one"],
+        "held": True,
+        "given_up": "beside the other side it fails its test case 'sums': a wrong answer has no time",
+    }
+    assert [sorted(record) for record in raw if "ns" in record] == [sorted(raw[0])]
+    assert len(raw) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [("crash=one", "crashed with SIGABRT"), ("fails", "fails its test case 'sums'")],
+)
+def test_a_side_that_fails_now_and_then_is_launched_by_itself_and_fails(
+    words: str, reason: str, fake: str, tmp_path: Path
+) -> None:
+    """Launched anew it passes, and held well in between: it would be called quick for good."""
+    failing = f"{fake} only=one count={tmp_path / 'count'} at=2,6,8 {words}"
+    subject, rounds = launched(f"{fake} only=one", failing, rounds=6)
+    told = [[record["given_up"] for record in found.raw if "given_up" in record] for found in rounds]
+    assert [len(each) for each in told] == [0, 1, 0, 0, 1, 0]
+    assert all(text.startswith(f"beside the other side it {reason}") for each in told for text in each)
+    assert not any(found.failures for found in rounds[:5])
+    assert were_held(rounds[2:4]) == {True}
+    assert were_held(rounds[4:]) == {False}
+    (note,) = subject.notes("sums / one", 1)
+    assert note.startswith(f"sides were launched one after another: beside the other side it {reason}")
+    assert reason in rounds[5].failures["sums / one"][1]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_who_waits_now_and_then_keeps_the_values_of_those_launches(fake: str, tmp_path: Path) -> None:
+    """Were they made anew, what is kept would be a choice of the launches that did not wait."""
+    waiting = f"{fake} only=one count={tmp_path / 'count'} at=2,5,6 waits"
+    _, rounds = launched(f"{fake} only=one", waiting, rounds=7)
+    assert (tmp_path / "count").read_text() == "x" * 8  # one a round, and one that tells what there is
+    assert [len(found.raw) for found in rounds] == [2] * 7
+    assert [found.raw[0]["tied"] for found in rounds] == [True] * 6 + [False]
 
 
 def test_three_sides_wait_for_each_other(fake: str, tmp_path: Path) -> None:
@@ -210,7 +247,7 @@ def test_what_is_prepared_for_each_launch_is_launched_by_itself(fake: str) -> No
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
 @pytest.mark.parametrize("words", ["waits", "threads"])
 def test_who_may_need_several_processors_keeps_them(words: str, fake: str, tmp_path: Path) -> None:
-    """And is held all the same: a launch that was tied when it waited is made anew."""
+    """And is held all the same; a launch that was tied when it had threads is made anew."""
     log = tmp_path / "log"
     _, sides = resolve([WrittenSide(f"{fake} {words} log={log}")] * 2, "catch2")
     subject = Catch2(sides, MeasuringOptions(20.0))

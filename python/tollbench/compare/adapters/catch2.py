@@ -24,7 +24,7 @@ from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Su
 from tollbench.launching.answers import reading
 from tollbench.launching.command import Ended
 from tollbench.launching.failure import LaunchFailed
-from tollbench.launching.held import Announcement, EndedHeld, Waits, run_held
+from tollbench.launching.held import Announcement, EndedHeld, FailedBeside, Threads, run_held
 from tollbench.launching.in_turns import OutOfTurn
 from tollbench.text import shown
 
@@ -33,7 +33,9 @@ _FEWEST_SAMPLES = 10
 _SAMPLING_NS = 2e9  # of a launch, at most, where it needs no more than the fewest: its clock takes as long
 _SLOW_SAMPLE_NS = 5e6  # who takes longer is launched with his like: the others would have few samples for it
 _TIMES_EXPECTED, _AT_LEAST_S = 3.0, 5.0  # of a launch that is held: who waits for the other side never ends
-_CERTAIN = 2  # times in a row that something is noticed, before all later rounds are launched in another way
+# Times that something is noticed, before all later rounds are launched in another way: in a row what a busy
+# machine may do too, of failures in all, as one that comes seldom would never come twice in a row.
+_CERTAIN = 2
 _NO_REPORT = "printed no report that Catch2 would print"
 # What Catch2 flushes right before it takes a benchmark's samples, what it may flush besides by then, and what
 # is the first behind them: XmlReporter::benchmarkStarting and benchmarkEnded of versions 2.13 and 3.7.
@@ -78,7 +80,8 @@ class Catch2(OneAfterAnother):
         self._whole: set[str] = set()  # benchmarks whose sides are launched one after another
         self._one_processor = True  # for all sides, while they are held
         self._waited = self._noticed = 0  # how often in a row a benchmark waited, or could not be held
-        self._held = self._tied = False  # in this round
+        self._failures = Counter[str]()  # benchmark -> launches that were held and failed, in all
+        self._held = self._tied = self._waits = False  # in this round
         self._failing: dict[
             str, tuple[FailedCase, ...]
         ] = {}  # side -> test cases that failed when it was asked
@@ -221,17 +224,35 @@ class Catch2(OneAfterAnother):
         while self._held:
             try:
                 answers = self._launch_held(found, places, names, rng)
-                self._noticed, self._waited = 0, self._waited if self._waited >= _CERTAIN else 0
-                return answers
-            except Waits:
-                self._waited += 1
-                self._one_processor = self._waited < _CERTAIN
+            except Threads as noticed:  # which one processor slows down: at once, on all of them
+                self._give_up(found, names, noticed)
+                self._waited, self._one_processor = _CERTAIN, False
             except (OutOfTurn, LaunchFailed) as noticed:
+                self._give_up(found, names, noticed)
                 self._held = False
-                self._noticed += 1
-                if self._noticed >= _CERTAIN:
+                if self._often(names, noticed):
                     self._launched_whole(names, str(noticed))
+            else:
+                self._noticed = 0
+                if self._waits:
+                    self._waited += 1
+                elif self._one_processor:
+                    self._waited = 0
+                self._one_processor = self._waited < _CERTAIN
+                return answers
         return super().launch_all(found, places, names, rng)
+
+    def _give_up(self, found: Round, names: Sequence[str], noticed: Exception) -> None:
+        """A line in the raw file: these sides are launched once more, so that nothing else tells of it."""
+        found.raw.append({"benchmarks": list(names), "held": True, "given_up": str(noticed)})
+
+    def _often(self, names: Sequence[str], noticed: Exception) -> bool:
+        """Whether it is certain that these are to be launched by themselves."""
+        if isinstance(noticed, FailedBeside | LaunchFailed):
+            self._failures.update(names)
+            return any(self._failures[name] >= _CERTAIN for name in names)
+        self._noticed += 1
+        return self._noticed >= _CERTAIN
 
     def _launched_whole(self, names: Sequence[str], reason: str) -> None:
         self._held = False
@@ -264,6 +285,7 @@ class Catch2(OneAfterAnother):
                 one_processor=self._one_processor,
             )
         self._tied = any(end.tied for end in ends.values())
+        self._waits = any(end.waited for end in ends.values())
         given = {
             number: _after(end, names, self._cases_of(self.sides[number], names))
             for number, end in ends.items()
@@ -319,7 +341,7 @@ class Catch2(OneAfterAnother):
 
 
 def _after(end: EndedHeld, names: Sequence[str], cases: Collection[str]) -> tuple[Values, Ended]:
-    """What a side that was held has measured. Raises OutOfTurn, also where it, or one of `cases`, failed.
+    """What a side that was held has measured. Raises OutOfTurn; FailedBeside, also for one of `cases`.
 
     What holds a lock or a port cannot run twice at a time, and is no failure of the side before it fails by
     itself.
@@ -329,7 +351,7 @@ def _after(end: EndedHeld, names: Sequence[str], cases: Collection[str]) -> tupl
         if failed := report.failed_of(cases):
             raise LaunchFailed(failed[0].told())
     except LaunchFailed as failure:
-        raise OutOfTurn(f"beside the other side it {failure.reason}") from None
+        raise FailedBeside(f"beside the other side it {failure.reason}") from None
     if [benchmark.own for benchmark in report.benchmarks] != end.measured:
         raise OutOfTurn("it does not print each benchmark's beginning before it measures")
     return _values(report, names), end.ended
