@@ -4,7 +4,8 @@ unsteady, idle, only=NAME, malloc=libx.so, details, threads=2, state=0.01 (secon
 no_describe, spin=thread and spin=child (which work while nobody asks), leaves=FILE (which must not be there
 yet), reads=FILE (its answer), end=23, end=crash, end=talk and end=late (after it has said that it stops),
 units=2 (an iteration), scatter=0.2 (of batches), samples=67 (ns each, read off a clock of 10 ns), new=16 (how
-often it makes its state anew, and then crashes), settles=20 (batches after that which take twice as long).
+often it makes its state anew, and then crashes), settles=20 (batches after that which take twice as long),
+load=4 (threads beside the timed one, which has half of the time), hangs (when it is asked what it offers).
 """
 
 import json
@@ -51,7 +52,8 @@ def batch(iterations, slower=1):
     more = {"details": {"share": 0.5}} if "details" in words else {}
     say(
         type="batch", iterations=iterations, units=units, wall_ns=wall_ns * noise,
-        cpu_ns=1.0, voluntary_switches=0, involuntary_switches=0, minor_faults=0, major_faults=0,
+        cpu_ns=wall_ns * noise / 2 if "load" in words else 1.0,
+        voluntary_switches=0, involuntary_switches=0, minor_faults=0, major_faults=0,
         peak_bytes=1, checksum=str(answer * iterations), **more,
     )  # fmt: skip
 
@@ -59,6 +61,8 @@ def batch(iterations, slower=1):
 if sys.argv[where:] == ["describe"]:
     if "no_describe" in words:
         sys.exit("usage: program SIZE")
+    if "hangs" in words:
+        time.sleep(3600)
     if "garbage" in words:
         print("hello")
         sys.exit()
@@ -85,6 +89,8 @@ if "leaves" in words:
     Path(words["leaves"]).open("x").close()
 made = asked = 0
 footing = {"malloc": words.get("malloc", "glibc"), "threads": int(words.get("threads", 1))}
+if "load" in words:
+    footing["load_threads"] = int(words["load"])
 say(
     type="ready",
     protocol=1,

@@ -569,10 +569,29 @@ def test_a_late_end_is_told() -> None:
 def test_a_program_beside_its_own_load_is_read_by_its_timed_threads_clock() -> None:
     """The load decides when it has a processor: neither its wall time nor its waits are its own."""
     batch = Batch(1, 100, 3000.0, 1000.0, 2, 0, 0, 0, 1, 0)
-    ready = SimpleNamespace(footing={"threads": 1, "load_threads": 4}, clock={})
+    ready = cast(Ready, SimpleNamespace(footing={"threads": 1, "load_threads": 4}, clock={}))
     timed = Timed(batch, None)
-    assert toll_program._value(timed, cast(Ready, ready)) == (10.0, (0.0, 0))
-    alone = SimpleNamespace(footing={"threads": 1, "load_threads": 0}, clock={})
-    ns, (waited, switches) = toll_program._value(timed, cast(Ready, alone))
+    assert toll_program._value(timed, ready, own_thread=True) == (10.0, (0.0, 0))
+    ns, (waited, switches) = toll_program._value(timed, ready, own_thread=False)
     assert (ns, switches) == (30.0, 2)
     assert waited == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(("loads", "ns"), [((True, True), 500.0), ((True, False), 1000.0)])
+def test_both_sides_are_read_by_one_clock(loads: tuple[bool, bool], ns: float) -> None:
+    """The timed thread's, where each has others as a load; half of the wall's time is no half of the work."""
+    sides = [f"{FAKE} {name}{' load=4' if load else ''}" for name, load in zip("ab", loads, strict=True)]
+    item = only(compared(*sides))
+    assert item.verdict is not Verdict.SLOWER
+    assert item.ratio == pytest.approx(1.0, abs=0.05)
+    assert item.a_ns == pytest.approx(ns, rel=0.05)
+    told = f"{sides[0]} times one thread beside others, which are a load, and {sides[1]} has no load"
+    assert (f"{told}: both by the wall's clock" in item.reason) is (loads[0] is not loads[1])
+
+
+def test_a_side_that_does_not_say_what_it_offers_is_named() -> None:
+    kind, sides = resolve([WrittenSide(FAKE), WrittenSide(f"{FAKE} hangs")])
+    subject = subject_of(kind, sides, MeasuringOptions(1.0))
+    item = only(compare(subject, ComparisonSettings()))
+    assert item.verdict is Verdict.FAILED
+    assert item.reason.startswith(f"{FAKE} hangs does not describe itself: it did not end within")

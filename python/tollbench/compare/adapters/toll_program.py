@@ -82,13 +82,14 @@ class _Blocks:
 _Read = tuple[float, float, int]  # of an answer: ns a unit, share waited, voluntary switches
 
 
-def _value(timed: Timed, ready: Ready) -> tuple[float, tuple[float, int]]:
+def _value(timed: Timed, ready: Ready, *, own_thread: bool) -> tuple[float, tuple[float, int]]:
     """Nanoseconds a unit, and how it waited: share of its time, voluntary switches.
 
-    Of a program whose other threads are a load, on its timed thread's clock; it waits for those.
+    `own_thread`: all sides have other threads as a load, and are read by their timed thread's clock, as each
+    waits for those.
     """
     batch = timed.batch
-    if times_own_thread(ready.footing) and timed.samples is None:
+    if own_thread and timed.samples is None:
         return batch.cpu_ns / batch.units, (0.0, 0)
     ns = launch_value_ns([batch], timed.samples, ready.clock)
     return ns, (waiting_share(batch), batch.voluntary_switches)
@@ -125,6 +126,7 @@ class Programs:
         self._ends: dict[str, dict[int, str]] = {}  # benchmark -> side -> what is to be told of how it ended
         self._not_asked: dict[int, LaunchFailed] = {}  # sides that do not say what they offer
         self._done: dict[tuple[str, int], _Done] = {}  # benchmark, iterations -> by whom first
+        self._loaded: defaultdict[str, dict[int, bool]] = defaultdict(dict)  # benchmark -> side -> by a load
 
     def survey(self) -> Survey:
         """Compares the names."""
@@ -152,12 +154,30 @@ class Programs:
         return [
             *filter(None, [self._offerings[side].notes.get((name, self.labels[against]), "")]),
             *(f"{self.labels[one]} {self._ends[name][one]}" for one in both),
+            *self._other_clock(name, side, against),
             *(
                 f"{self.labels[one]} works while it is not asked (in {self._restless[name][one]} of"
                 f" {launches} launches, in which every side was halted while another one had its turn)"
                 for one in restless
             ),
         ]
+
+    def _other_clock(self, name: str, side: int, against: int) -> Sequence[str]:
+        """Where one of two has a load beside its timed thread: neither's own clock would be the other's."""
+        loaded = self._loaded[name]
+        if loaded.get(side, False) == loaded.get(against, False):
+            return []
+        one, other = (side, against) if loaded.get(side) else (against, side)
+        return [
+            f"{self.labels[one]} times one thread beside others, which are a load, and {self.labels[other]}"
+            " has no load: both by the wall's clock"
+        ]
+
+    def _by_own_thread(self, name: str, turns: Turns) -> bool:
+        """Whether CPU time counts: where each side of this benchmark, in each launch so far, had a load."""
+        for side, program in turns.live.items():
+            self._loaded[name][side] = times_own_thread(program.ready.footing)
+        return all(self._loaded[name].values())
 
     def offers(self, side: int, name: str) -> bool:
         """Whether a side has a benchmark."""
@@ -303,6 +323,7 @@ class Programs:
     def _look(self, name: str, turns: Turns, come: Sequence[Mapping[int, Unread]]) -> list[dict[int, _Read]]:
         """Checks and reads the answers of blocks, in the order in which they came."""
         found: list[dict[int, _Read]] = []
+        own_thread = self._by_own_thread(name, turns)
         if come:
             self._agree(name, come[0])  # all blocks are of as many iterations
         for block in come:
@@ -311,7 +332,7 @@ class Programs:
                 with fault_of(side):
                     timed = unread.timed()
                     self._check_work(name, side, timed.batch)
-                    ns, waited = _value(timed, turns.live[side].ready)
+                    ns, waited = _value(timed, turns.live[side].ready, own_thread=own_thread)
                     if not are_times([ns]):
                         raise LaunchFailed(no_time(name, [ns]))
                 found[-1][side] = ns, *waited
@@ -371,15 +392,18 @@ class ProgramFiles(Programs):
 
 
 def _described(side: Side, options: MeasuringOptions) -> dict[str, Errand]:
-    with working_folder(side.folder) as folder:
-        ended = run_command(
-            [*side.command, "describe"],
-            side.environment,
-            folder,
-            options.limit_s,
-            options.interrupt,
-            confined=Confined(),
-        )
+    try:
+        with working_folder(side.folder) as folder:
+            ended = run_command(
+                [*side.command, "describe"],
+                side.environment,
+                folder,
+                options.limit_s,
+                options.interrupt,
+                confined=Confined(),
+            )
+    except LaunchFailed as failure:
+        raise LaunchFailed(f"{side.label} does not describe itself: it {failure.reason}") from None
     if ended.exit_code != 0:
         raise LaunchFailed(f"{side.label} does not describe itself: it {ended.how()}")
     try:
