@@ -133,6 +133,9 @@ def test_where_go_collects_a_repetition_spans_several_collections(
         ("collects=20000", "bytes=0", 84261, None),
         ("bytes=1000", "collects=20000", 84261, 0),
         ("collects=20000", "collects=20000 ns=5000", 2**14, 1),  # 0.1 s of b, which collects once in as long
+        ("collects=20000 ns=5000", "collects=20000", 2**14, 0),  # and the same where it is named first
+        ("bytes=0", "bytes=0 ns=5000", 2**12, None),  # 0.3 ms of the quickest one
+        ("bytes=0 ns=5000", "bytes=0", 2**12, None),
         ("ns=1e8 collects=1", "ns=1e8 collects=1", 1, None),  # no two lengths to compare: nothing to say
         ("ns=3e7 collects=3", "ns=3e7 collects=3", 4, None),
     ],

@@ -627,19 +627,22 @@ def test_a_length_that_the_source_fixes_makes_one_repetition_a_launch(name: str,
     assert subject.launch(sides[0], [name], 1)[0][name] == pytest.approx([100.0], rel=0.05)
 
 
-def test_a_side_slower_by_orders_of_magnitude_makes_iterations_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    for slow, told in (("1", "4096x"), ("1e6", "1x")):
-        _, sides = resolve(
-            [WrittenSide(f"{FAKE} only=sum new"), WrittenSide(f"{FAKE} only=sum new slow={slow}")]
-        )
+@pytest.mark.parametrize("order", [1, -1])
+def test_iterations_are_those_of_the_quickest_side_whichever_is_named_first(
+    monkeypatch: pytest.MonkeyPatch, order: int
+) -> None:
+    """Fewer only beside one that is slower by orders of magnitude."""
+    for slow, told in (("1", "4096x"), ("16", "4096x"), ("1e6", "1x")):
+        asked: list[str] = []
+        both = [WrittenSide(f"{FAKE} only=sum new"), WrittenSide(f"{FAKE} only=sum new slow={slow}")]
+        _, sides = resolve(both[::order])
         subject = GoogleBenchmark(sides, MeasuringOptions(20.0))
         monkeypatch.setattr(subject, "_beside_ns", lambda *_: 0.0)
         subject.survey()
         subject.prepare("sum")
         run = subject.run
 
-        def noted(side: Any, arguments: Any, seed: Any = None, run: Any = run) -> Ended:
+        def noted(side: Any, arguments: Any, seed: Any = None, run: Any = run, asked: Any = asked) -> Ended:
             asked.extend(arguments)
             return run(side, arguments, seed)
 

@@ -99,7 +99,7 @@ class GoTest(QuietRepetitions):
         return names, "\n".join(texts)
 
     def prepare(self, name: str) -> Mapping[int, str]:
-        """The same number of iterations for all sides, from the speed of the first one that works.
+        """The same number of iterations for all sides, from the speed of the quickest one that works.
 
         More where sides allocate: as many as the one needs whose collections are furthest apart.
         """
@@ -118,10 +118,11 @@ class GoTest(QuietRepetitions):
             except LaunchFailed as failure:
                 failures[index] = failure.reason
         if fastest_ns and (self.options.all_pairs or 0 not in failures):
-            first_ns, slowest_ns = next(iter(fastest_ns.values())), max(fastest_ns.values())
+            quickest_ns, slowest_ns = min(fastest_ns.values()), max(fastest_ns.values())
             wanted = [self._collecting(self.sides[index], name, fastest_ns[index]) for index in allocating]
-            most = iterations_for(first_ns, slowest_ns, _RARE_COLLECTING_S)
-            iterations = max(iterations_for(first_ns, slowest_ns, SHORT_S), min(most, max(wanted, default=0)))
+            most = iterations_for(quickest_ns, slowest_ns, _RARE_COLLECTING_S)
+            usual = iterations_for(quickest_ns, slowest_ns, SHORT_S)
+            iterations = max(usual, min(most, max(wanted, default=0)))
             self._work[name] = iterations, repetitions_for(iterations * slowest_ns, SHORT_S)
         return failures
 

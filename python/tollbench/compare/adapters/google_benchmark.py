@@ -424,10 +424,11 @@ class GoogleBenchmark(QuietRepetitions):
     def _work_for(
         self, name: str, rows_of: Sequence[Sequence[Row]], beside_ns: float, *, in_turns: bool
     ) -> _Work:
-        """By the trials of the sides, the first side's first, and what a repetition costs beside its time."""
+        """By the trials of the sides, and what a repetition costs beside its time."""
         repetition_s = _repetition_s(beside_ns)
-        slowest_ns = max(map(_fastest_ns, rows_of))
-        iterations = iterations_for(_fastest_ns(rows_of[0]), slowest_ns, repetition_s)
+        each_ns = list(map(_fastest_ns, rows_of))
+        slowest_ns = max(each_ns)
+        iterations = iterations_for(min(each_ns), slowest_ns, repetition_s)
         repetition_ns = iterations * slowest_ns
         own_ns = max(map(_repetition_ns, rows_of))
         free = self._counts_iterations and not _OWN_LENGTH.search(name)

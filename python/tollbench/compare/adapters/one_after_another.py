@@ -355,13 +355,13 @@ def no_time(name: str, numbers: Sequence[float]) -> str:
     return f"measured {min(numbers):g} ns for {name}: too short for its clock"
 
 
-def iterations_for(first_ns: float, slowest_ns: float, repetition_s: float = REPETITION_S) -> int:
-    """Iterations that take the first side about a repetition's time, a power of two; the same for all sides.
+def iterations_for(quickest_ns: float, slowest_ns: float, repetition_s: float = REPETITION_S) -> int:
+    """Iterations that take the quickest side about a repetition's time, a power of two; the same for all.
 
-    Both are ns an iteration, of the first side and of the slowest: one that is slower by orders of magnitude
-    makes it fewer, so that its launches end.
+    Both are ns an iteration, so that it does not matter which side was named first. A slowest one that takes
+    orders of magnitude longer makes it fewer, so that its launches end.
     """
-    wanted = min(1e9 * repetition_s / first_ns, max(1.0, _SLOWEST_NS / slowest_ns))
+    wanted = min(1e9 * repetition_s / quickest_ns, max(1.0, _SLOWEST_NS / slowest_ns))
     return int(2 ** max(0, round(math.log2(wanted))))
 
 
