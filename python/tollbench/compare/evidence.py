@@ -56,7 +56,7 @@ class Evidence:
     lasting: float | None = None  # correlation of neighbouring pairs where noise lasts; None: it was not seen
     limits: TimeAllowed | None = None
     seconds: float = 0.0  # that this benchmark had
-    hidden: bool = False  # whether so few pairs could hide noise that lasts, and is no difference
+    hidden: bool = False  # whether so few pairs could hide noise that lasts, and another answer
 
 
 class JudgedBy(Protocol):
@@ -93,7 +93,7 @@ def evidence_of(track: Track, two: Two, terms: JudgedBy) -> Evidence:
             seconds=track.seconds,
             limits=terms.limits,
             lasting=None if lasts is None else lasts.correlation,
-            hidden=not equivalence.direction(*track.with_hidden(two)),
+            hidden=_hidden(track, two, terms.threshold),
         )
     numbers = track.layouts_of(two)
     return Evidence(
@@ -107,6 +107,14 @@ def evidence_of(track: Track, two: Two, terms: JudgedBy) -> Evidence:
         seconds=track.seconds,
         limits=terms.limits,
     )
+
+
+def _hidden(track: Track, two: Two, threshold: float) -> bool:
+    """Whether the answer, a direction or none that matters, is another one where noise lasts unseen."""
+    wider = track.with_hidden(two)
+    if equivalence.direction(*track.bounds(two)):
+        return not equivalence.direction(*wider)
+    return not equivalence.equivalent(*wider, threshold)
 
 
 def _more(track: Track, two: Two, terms: JudgedBy) -> Needed | None:

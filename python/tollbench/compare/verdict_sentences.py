@@ -167,7 +167,7 @@ def _of_noise(verdict: Verdict, evidence: Evidence) -> str:
             f"; noise lasts from pair to pair (correlation {evidence.lasting:.2f}), as if one side alone"
             " had a neighbour: the interval is widened for it"
         )
-    if evidence.hidden and verdict in (Verdict.SLOWER, Verdict.FASTER):
+    if evidence.hidden and verdict is not Verdict.INCONCLUSIVE:
         return f"; {evidence.pairs} pairs could not show noise of one side that lasts"
     return ""
 

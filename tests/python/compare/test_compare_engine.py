@@ -286,10 +286,21 @@ def test_a_slow_minority_is_not_called_no_difference() -> None:
     assert told >= 54
 
 
-def test_few_pairs_that_the_budget_ends_say_what_they_could_not_show() -> None:
-    item = only(run(pair(1.03, round_s=5.0), budget_s=60.0))
-    assert item.verdict is Verdict.SLOWER
+@pytest.mark.parametrize(
+    ("ratio", "spread", "verdict"), [(1.03, 0.01, Verdict.SLOWER), (1.0, 0.002, Verdict.NO_DIFFERENCE)]
+)
+def test_few_pairs_that_the_budget_ends_say_what_they_could_not_show(
+    ratio: float, spread: float, verdict: Verdict
+) -> None:
+    item = only(run(pair(ratio, spread, round_s=5.0), budget_s=60.0))
+    assert item.verdict is verdict
     assert item.reason.endswith("; 12 pairs could not show noise of one side that lasts")
+
+
+def test_a_difference_within_the_threshold_that_is_certain_has_nothing_hidden() -> None:
+    item = only(run(pair(1.006, spread=1e-5, round_s=5.0), budget_s=60.0))
+    assert (item.verdict, item.launches < 30) == (Verdict.SLOWER, True)
+    assert "could not show" not in item.reason
 
 
 def test_being_first_is_no_difference() -> None:
