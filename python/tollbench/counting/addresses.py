@@ -182,8 +182,8 @@ class Addresses:
         `owner` is a function that jumps to computed addresses, and may find them in a table there.
         """
         a, b = self._a, self._b
-        if a.points_at_itself(left) and b.points_at_itself(right):
-            return  # __dso_handle, a mark of the file: nobody reads it
+        if a.marks_the_file(left) and b.marks_the_file(right):
+            return  # nobody reads it
         if a.known_otherwise(left) or b.known_otherwise(right):
             if a.known_otherwise(left) != b.known_otherwise(right):
                 self._found.differ("refers to other data")

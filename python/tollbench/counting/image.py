@@ -41,6 +41,7 @@ _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")  # of ELF, 64 bits
 _SEGMENT_BYTES, _SECTION_BYTES = 56, 64  # of an entry of its tables
 MOST_SECTIONS = 1000  # programs have some forty
 _LONGEST_NAME = 2**16
+_MARK_OF_THE_FILE = "__dso_handle"
 MOST_CODE_BYTES = 16 << 20  # some 4 million instructions, which take 5 s to read
 ALLOCATED, WRITABLE, EXECUTABLE, THREAD_LOCAL = 0x2, 0x1, 0x4, 0x400
 NO_TYPE, OBJECT, FUNCTION, THREAD_OBJECT, INDIRECT = 0, 1, 2, 6, 10
@@ -219,6 +220,7 @@ class Image:
         self.stripped = elf.get_section_by_name(".symtab") is None
         self.imports: set[str] = set()
         self.exports: dict[str, int] = {}
+        self.mark_of_the_file = 0  # the address of what crtbegin.o calls so; 0: no symbol tells
         self.ambiguous = ""  # a name that several versions of a symbol have
         dynamic = [part for part in elf.iter_segments() if isinstance(part, DynamicSegment)]
         tags = {tag["d_tag"]: tag["d_val"] for part in dynamic for tag in part.iter_tags()}
@@ -349,6 +351,8 @@ class Image:
                 if size:
                     into.thread_local[value] = (value + size, text)
                 continue
+            if text == _MARK_OF_THE_FILE:
+                self.mark_of_the_file = value
             if dynamic and self.exports.setdefault(text, value) != value:
                 self.ambiguous = text
             known = into.objects if kind == OBJECT else into.functions

@@ -14,6 +14,7 @@ from tollbench.counting.relative_tables import relative_tables
 from tollbench.counting.texts import text_at
 
 _FINALIZES = ("__cxa_finalize", "__cxa_finalize@GLIBC_2.2.5")
+_POINTER_BYTES = 8
 UNWINDING = (".eh_frame", ".eh_frame_hdr", ".gcc_except_table")  # compared function by function
 
 
@@ -132,9 +133,22 @@ class WalkedImage:
             for reference in self.code(start).references
         ) or any(item.defined + item.addend == address for item in self.image.relocations.values())
 
-    def points_at_itself(self, address: int) -> bool:
-        """Whether nothing but its own address stands there."""
-        return self.image.pointer(address) == address
+    def marks_the_file(self, address: int) -> bool:
+        """Whether it is of __dso_handle, that holds its own address, as heads of lists do, which are read."""
+        return self.image.pointer(address) == address and address in self._marks_of_the_file
+
+    @cached_property
+    def _marks_of_the_file(self) -> set[int]:
+        """By name; without symbols it is what the function of crtbegin.o hands to __cxa_finalize."""
+        if not self.image.stripped:
+            return {self.image.mark_of_the_file}
+        return {
+            item.target
+            for start in self.image.initialisers.get(".fini_array", [])
+            if self.asks_for(code := self.code(start), _FINALIZES)
+            for item in code.references
+            if item.use is Use.READS and item.size == _POINTER_BYTES
+        }
 
     def unknown_code(self, address: int) -> bytes:
         """From an address amid code that no table tells the length of to the next known function."""

@@ -335,3 +335,43 @@ def test_the_end_of_a_loop_is_no_use_of_what_stands_behind(
     found = differences(match(base, compiled(tmp_path / "b", "p", text)))
     assert found
     assert ("_Z3allv" in found) == ("_Z3allv" in changed)
+
+
+# Both are reached by their addresses alone, and begin with a pointer to themselves.
+LISTS = """
+#include <cstdio>
+struct Head { Head* next; Head* before; };
+struct Cache { Head used; int capacity; int (*grown)(int); };
+static int twice(int x) { return x * 2; }
+static Cache cache = {{&cache.used, &cache.used}, 64, twice};
+static Head others = {&others, &others};
+__attribute__((noinline)) int full(Cache* each, Head* list) {
+  __asm__ volatile("" : "+r"(each), "+r"(list) :: "memory");
+  return each->grown(each->capacity) + (list->next == list);
+}
+int main() { std::printf("%d\\n", full(&cache, &others)); }
+"""
+
+
+DESTROYED = """
+struct Last { ~Last() { std::puts("last"); } } last;
+int main() {"""
+
+
+@pytest.mark.parametrize("options", [(), ("-s",)], ids=str)
+@pytest.mark.parametrize("mutation", [("64, twice", "128, twice"), ("x * 2", "x * 3")], ids=str)
+def test_what_begins_with_its_own_address_is_compared(
+    tmp_path: Path, unchanged: Callable[..., Path], mutation: tuple[str, str], options: tuple[str, ...]
+) -> None:
+    other = compiled(tmp_path, "p", LISTS.replace(*mutation), *options, first=[nothing(tmp_path)])
+    assert differences(match(unchanged(LISTS, *options), other))
+
+
+@pytest.mark.parametrize("options", [(), ("-s",)], ids=str)
+def test_the_mark_of_a_file_is_no_variable(
+    tmp_path: Path, unchanged: Callable[..., Path], options: tuple[str, ...]
+) -> None:
+    """__dso_handle holds its own address too."""
+    registers = LISTS.replace("int main() {", DESTROYED)
+    moved = compiled(tmp_path, "p", registers, *options, first=[nothing(tmp_path)])
+    assert differences(match(unchanged(registers, *options), moved)) == {}
