@@ -30,7 +30,7 @@ from tollbench.counting.executed import Executed, executed
 from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.loaded import Pairing, bound_of_opened, paired
 from tollbench.counting.matching import Match
-from tollbench.counting.paired_places import Function, PairedPlace
+from tollbench.counting.paired_places import Function, PairedPlace, PlaceKind
 from tollbench.launching.answers import understood
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt, breakable
@@ -205,20 +205,27 @@ class _Runs:
         seen = {name: run for name, run in runs.items() if isinstance(run, Executed)}
         functions = {name: self._functions(run) for name, run in seen.items()}
         common = frozenset.intersection(*functions.values()) if functions else frozenset()
-        bodies = frozenset().union(*functions.values()) - common
-        bodies -= self._called_by_some(seen.values(), common)
         around = common - self._called_by_bodies(seen.values(), common)
         # What arguments choose, `insert/8` and `insert/1000000` of one body, each may meet in a longer run.
         of_family: dict[str, set[Function]] = {}
+        bodies = frozenset().union(*functions.values()) - common
+        bodies -= self._called_by_some(seen.values(), around)
         for name, own in functions.items():
             of_family.setdefault(_family(name), set()).update(own)
         return {
-            name: self._standing(runs[name], bodies - of_family.get(_family(name), set()), around)
+            name: self._standing(
+                runs[name],
+                functions.get(name, frozenset()),
+                bodies - of_family.get(_family(name), set()),
+                around,
+            )
             for name in names
         }
 
-    def _standing(self, run: Executed | str, of_others: Set[Function], around: Set[Function]) -> Standing:
-        """`around` is what all runs execute about the bodies of their benchmarks."""
+    def _standing(
+        self, run: Executed | str, own: Set[Function], of_others: Set[Function], around: Set[Function]
+    ) -> Standing:
+        """`own` is what the run executed, `around` what all runs execute about the bodies of benchmarks."""
         if isinstance(run, str):
             return Standing(False, f"the code was not compared: {run}")
         if places := self.match.differing(of_others, around):
@@ -233,15 +240,37 @@ class _Runs:
             return Standing(False, f"the code was not compared: {run.unseen}")
         if told := self._other_files(run):
             return Standing(False, told)
+        if unmet := self._not_walked(own):
+            return Standing(
+                False,
+                f"the code was not compared: it executes {readable(unmet)}, to which nothing leads that was"
+                " looked at",
+            )
         return SAME
 
-    def _called_by_some(self, runs: Iterable[Executed], common: Set[Function]) -> Set[Function]:
-        """Functions that are called by what not all runs execute.
+    def _not_walked(self, own: Set[Function]) -> str:
+        """A function that a run executed and the walk never met, which would prove nothing then; "": none."""
+        if self.pairing.alike:
+            return ""  # and nothing had to be walked
+        for pair, start in sorted(own - self._met):
+            functions = self.pairing.images[pair][0].functions
+            index = functions.containing(start)  # None: a stub, which belongs to no function
+            if index is not None:
+                return functions.names[index] or f"code at {start:#x}"
+        return ""
 
-        The bodies of benchmarks are not among them: other files call them, or what all runs execute. What a
-        benchmark calls by itself may be rare in another one.
+    @cached_property
+    def _met(self) -> Set[Function]:
+        return {(place.pair, place.a) for place in self.match.places if place.kind is PlaceKind.CODE}
+
+    def _called_by_some(self, runs: Iterable[Executed], around: Set[Function]) -> Set[Function]:
+        """Functions that are called by anything but what stands about the benchmarks.
+
+        The bodies of benchmarks are not among them: other files call them, or what stands about them. What a
+        benchmark calls by itself may be rare in another one, and so may be what a function that all of them
+        call chooses for it: `insert` calls the virtual function for a large container, for one benchmark.
         """
-        return {function for caller, function in self._own_calls(runs) if caller not in common}
+        return {function for caller, function in self._own_calls(runs) if caller not in around}
 
     def _own_calls(self, runs: Iterable[Executed]) -> Iterator[tuple[Function, Function]]:
         """(Who calls, who is called), both of the first side's own files."""

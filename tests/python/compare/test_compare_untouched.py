@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import compiled, google_benchmarks, nothing
+from compiled import REGISTERED_PROGRAM, compiled, google_benchmarks, nothing
 
 from forked_toll import forked_toll
 from tollbench.compare import untouched as looking
@@ -17,6 +17,9 @@ from tollbench.compare.subject import Side, Standing
 from tollbench.compare.untouched import MOST_REFUSALS, Untouched
 from tollbench.counting.executed import Executed
 
+from tollbench.counting.loaded import paired
+from tollbench.counting.matching import Match
+from tollbench.counting.paired_places import PlaceKind
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARKS = """
 #include <benchmark/benchmark.h>
@@ -150,6 +153,40 @@ def test_what_a_longer_run_would_choose_by_its_address_counts(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("names", [("insert/8", "insert/1000000"), ("insert<8>/1/2", "insert<8>/2/4")])
+REGISTERS = """
+struct Op { virtual long op(long n) = 0; };
+struct Small : Op { long op(long n) override { return n + 1; } };
+struct Large : Op { long op(long n) override { return n ^ (n * 3); } };
+static Op* volatile ops[2];
+struct Registered { Registered(int at, Op* op) { ops[at] = op; } };
+static Registered small(0, new Small), large(1, new Large);
+__attribute__((noinline)) static long insert(long n, long size) { return ops[size > (1L << 40)]->op(n); }
+"""
+
+
+def test_what_a_registry_of_the_program_chooses_for_another_benchmark_counts(tmp_path: Path) -> None:
+    """Initialisers register it and a function that all benchmarks call calls it, as if it were a body."""
+    chooses = CHOOSES[CHOOSES.index("static void grown") :]
+    text = f"#include <benchmark/benchmark.h>\n{REGISTERS}{chooses}"
+    a = built(tmp_path / "a", text)
+    b = built(tmp_path / "b", text.replace("(n * 3)", "(n * 5)"))
+    assert untouched(compared(a, b, code=None)) == set()
+
+
+def test_a_function_that_ran_and_was_never_met_by_the_walk_is_no_proof(tmp_path: Path) -> None:
+    a = compiled(tmp_path / "a", "p", REGISTERED_PROGRAM)
+    b = compiled(tmp_path / "b", "p", REGISTERED_PROGRAM, first=[nothing(tmp_path)])
+    pairing = paired(a, b, {})
+    match = Match(pairing.images, pairing.bound)
+    first, other = Side("a", (str(a),)), Side("b", (str(b),))
+    runs = looking._Runs(Untouched([first, other], lambda _side, _name: ()), match, pairing, first, other)
+    met = {(place.pair, place.a) for place in match.places if place.kind is PlaceKind.CODE}
+    assert runs._not_walked(met) == ""
+    rare = next(place for place in match.places if match.name(place) == "_Z4rarei")
+    del match.places[rare], runs._met
+    assert runs._not_walked(met) == "_Z4rarei"
+
+
 def test_benchmarks_of_one_body_may_each_meet_what_another_one_chose(names: tuple[str, str]) -> None:
     assert looking._family(names[0]) == looking._family(names[1])
     assert looking._family("insert<8>/1") != looking._family("insert<9>/1")
