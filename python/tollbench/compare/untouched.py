@@ -93,8 +93,11 @@ class Untouched:
             return dict.fromkeys(names, Standing(False, f"the code was not compared: {reason}"))
         # A benchmark executable runs in a folder that both sides share, and finds there what both find.
         looks_around = pairing.looks_around or self.reads_anything or first.folder != other.folder
-        # A source file may be input, of a lexer for one: where it is another one, a run tells if it is read.
-        looks_around = looks_around or not all(_same_file(*each) for each in match.named_files())
+        # A source file may be input, of a lexer for one, and so may what lies beside it, found by __FILE__:
+        # where the sides' sources are in folders of their own, a run tells what is read.
+        named = match.named_files()
+        looks_around = looks_around or (bool(named) and pairing.opens_files)
+        looks_around = looks_around or not all(_same_file(*each) for each in named)
         if same and not looks_around:
             return dict.fromkeys(names, SAME)
         return _Runs(self, match, pairing, first, other).standings(names, everything)

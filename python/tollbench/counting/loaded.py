@@ -34,6 +34,12 @@ FINDS_ITS_PLACE = re.compile(
     r"|system|popen|v?fork|posix_spawnp?|f?exec(v|ve|vp|vpe|l|lp|le|veat)"
     r"|_ZNSt\w*10filesystem\d+(__)?(read_symlink|canonical|weakly_canonical|current_path)\w*"
 )
+# With these it reads files, or asks about them, by names that it may make of that of its own source.
+OPENS_FILES = re.compile(
+    r"(__)?(open|openat)(64)?(_2)?|f(d|re)?open(64)?|(__)?(l|f)?x?stat(at|x)?(64)?|f?access(at)?|(e|eu)access"
+    r"|(fd)?opendir|scandir(at)?(64)?|n?ftw(64)?|fts(64)?_open|glob(64)?|syscall|creat(64)?|name_to_handle_at"
+    r"|_ZNSt\w*basic_(i|o)?f(stream|ilebuf)\w*|_ZNSt\w*10filesystem\w*|_ZNKSt\w*10filesystem\w*"
+)
 _OF_CPP = "_Z"  # how names begin that a C++ compiler made (the C++ ABI for Itanium)
 # Libraries of the C and C++ languages ask for all of this; what they do with it for a program shows in what
 # the program asks them for. Of any other library nobody knows what it does.
@@ -50,6 +56,7 @@ class Pairing:
     images: tuple[tuple[Image, Image], ...]
     alike: bool  # the executables are the same in memory, and no library differs: nothing has to be walked
     looks_around: bool  # may load or start what it does not name, or find files by its own place
+    opens_files: bool  # whatever their names are
     bound: Bound
     makes_code: str = ""  # a file that may run what it writes, where no system call would tell; "": none
 
@@ -87,9 +94,10 @@ def paired(a: Path, b: Path, environment: Mapping[str, str]) -> Pairing:
     looks_around = not first.interpreter or any(  # what is linked statically asks nobody by a name
         _asks(image, LOADS_BY_NAME) or _asks(image, FINDS_ITS_PLACE) for image in asking
     )
+    opens_files = any(_asks(image, OPENS_FILES) for image in asking)
     around = (*(image for pair in images for image in pair), *shared.values())
     making = next((image.path.name for image in around if image.may_run_what_it_writes), "")
-    return Pairing(tuple(images), alike, looks_around, bound, making)
+    return Pairing(tuple(images), alike, looks_around, opens_files, bound, making)
 
 
 def _runs_with_other_rights(path: Path) -> bool:

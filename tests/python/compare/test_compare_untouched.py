@@ -16,10 +16,10 @@ from tollbench.compare.stored import StoredComparison
 from tollbench.compare.subject import Side, Standing
 from tollbench.compare.untouched import MOST_REFUSALS, Untouched
 from tollbench.counting.executed import Executed
-
 from tollbench.counting.loaded import paired
 from tollbench.counting.matching import Match
 from tollbench.counting.paired_places import PlaceKind
+
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARKS = """
 #include <benchmark/benchmark.h>
@@ -152,7 +152,6 @@ def test_what_a_longer_run_would_choose_by_its_address_counts(tmp_path: Path) ->
     assert untouched(compared(a, b, code=None)) == set()
 
 
-@pytest.mark.parametrize("names", [("insert/8", "insert/1000000"), ("insert<8>/1/2", "insert<8>/2/4")])
 REGISTERS = """
 struct Op { virtual long op(long n) = 0; };
 struct Small : Op { long op(long n) override { return n + 1; } };
@@ -187,6 +186,7 @@ def test_a_function_that_ran_and_was_never_met_by_the_walk_is_no_proof(tmp_path:
     assert runs._not_walked(met) == "_Z4rarei"
 
 
+@pytest.mark.parametrize("names", [("insert/8", "insert/1000000"), ("insert<8>/1/2", "insert<8>/2/4")])
 def test_benchmarks_of_one_body_may_each_meet_what_another_one_chose(names: tuple[str, str]) -> None:
     assert looking._family(names[0]) == looking._family(names[1])
     assert looking._family("insert<8>/1") != looking._family("insert<9>/1")
@@ -323,6 +323,43 @@ def test_what_the_sides_find_by_their_place_has_to_be_the_same(
     if changed:
         (tmp_path / changed).write_text("other")
         assert standing(sides).told.startswith("changed: it reads")
+
+
+BESIDE_ITS_SOURCE = """
+#include <cstdio>
+#include <cstring>
+int main() {
+  const char* source = __FILE__;
+  __asm__ volatile("" : "+r"(source));
+  char name[4096];
+  std::snprintf(name, sizeof name, "%.*s/corpus.txt", int(std::strrchr(source, '/') - source), source);
+  return OPENS;
+}
+"""
+OPENS = 'std::fopen(name, "r") == nullptr'
+
+
+@pytest.mark.parametrize("opens", [OPENS, "std::puts(name) < 0"])
+def test_what_lies_beside_equal_sources_in_two_folders_is_looked_at_where_files_are_opened(
+    tmp_path: Path, opens: str
+) -> None:
+    programs = [compiled(tmp_path / side, "p", BESIDE_ITS_SOURCE.replace("OPENS", opens)) for side in "ab"]
+    for side in "ab":
+        (tmp_path / side / "corpus.txt").write_text("same")
+    asked: list[str] = []
+
+    def alone(_side: Side, name: str) -> tuple[str, ...]:
+        asked.append(name)
+        return ()
+
+    def found() -> Standing:
+        looks = Untouched([Side("", (str(program),)) for program in programs], alone)
+        return looks.standings({"any": (0, 1)})["any", 1]
+
+    assert found().unchanged
+    (tmp_path / "b" / "corpus.txt").write_text("other")
+    assert found().unchanged is (opens != OPENS)
+    assert bool(asked) is (opens == OPENS)
 
 
 def test_what_refuses_for_one_reason_again_and_again_is_not_asked_on() -> None:
