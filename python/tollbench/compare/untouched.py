@@ -34,6 +34,7 @@ from tollbench.counting.paired_places import Function, PairedPlace, PlaceKind
 from tollbench.launching.answers import understood
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt, breakable
+from tollbench.text import shown
 from tollbench.words import Status
 from tollbench.writing import write_own
 
@@ -43,8 +44,9 @@ MOST_LONGER = 8  # in a row, after which the others are not taken for quicker
 NOWHERE = Path("/nowhere")  # a fresh folder, which is empty
 MOST_REFUSALS = 3  # in a row, with one reason: other benchmarks would not run under callgrind either
 MOST_NAMED = 4  # functions that a sentence names
+_LONGEST_NAME = 400  # of a file that a sentence names
 MOST_AT_ONCE = 8  # benchmarks under callgrind, each of which takes 40 MB beside its own memory
-_LOOKED_FOR = 2  # raised where more is looked for in a run: what was kept before says too little
+_LOOKED_FOR = 3  # raised where more is looked for in a run: what was kept before says too little
 Alone = Callable[[Side, str], Sequence[str] | None]  # arguments that make a side run one benchmark, briefly
 
 
@@ -209,10 +211,10 @@ class _Runs:
         functions = {name: self._functions(run) for name, run in seen.items()}
         common = frozenset.intersection(*functions.values()) if functions else frozenset()
         around = common - self._called_by_bodies(seen.values(), common)
-        # What arguments choose, `insert/8` and `insert/1000000` of one body, each may meet in a longer run.
-        of_family: dict[str, set[Function]] = {}
         bodies = frozenset().union(*functions.values()) - common
         bodies -= self._called_by_some(seen.values(), around)
+        # What arguments choose, `insert/8` and `insert/1000000` of one body, each may meet in a longer run.
+        of_family: dict[str, set[Function]] = {}
         for name, own in functions.items():
             of_family.setdefault(_family(name), set()).update(own)
         return {
@@ -241,14 +243,14 @@ class _Runs:
             )
         if run.unseen:
             return Standing(False, f"the code was not compared: {run.unseen}")
-        if told := self._other_files(run):
-            return Standing(False, told)
         if unmet := self._not_walked(own):
             return Standing(
                 False,
                 f"the code was not compared: it executes {readable(unmet)}, to which nothing leads that was"
                 " looked at",
             )
+        if told := self._other_files(run):
+            return Standing(False, told)
         return SAME
 
     def _not_walked(self, own: Set[Function]) -> str:
@@ -338,7 +340,7 @@ class _Runs:
                 if os.path.realpath(path) in compared:
                     continue
                 if any(not self._same_thing(run, Path(path), there) for there in _counterparts(path, trees)):
-                    return f"changed: it reads {name}, which differs"
+                    return f"changed: it reads {shown(name, _LONGEST_NAME)}, which differs"
         return ""
 
     def _same_thing(self, run: Executed, one: Path, other: Path) -> bool:
@@ -367,7 +369,7 @@ class _Runs:
 
     def _texts(self, run: Executed, but_for: Path) -> Iterator[bytes]:
         """All that a run is told or reads beside the files that are walked. Raises OSError."""
-        yield "\0".join((*self.first.command, *self.first.environment.values())).encode()
+        yield os.fsencode("\0".join((*self.first.command, *self.first.environment.values())))
         compared = {str(image.path.resolve()) for image, _ in self.pairing.images}
         for name in run.read:
             path = (self.first.folder or NOWHERE) / name
@@ -473,7 +475,10 @@ def _read(path: Path, folder: Path) -> Executed | None:
 
 
 def _write(path: Path, run: Executed, folder: Path) -> None:
-    """Without it the next comparison runs the benchmark again; a full disk is no reason to fail."""
+    """Without it the next comparison runs the benchmark again.
+
+    So no full disk is a reason to fail, nor a file's name that is no UTF-8, which JSON cannot hold.
+    """
     kept = Kept(
         addresses={name: sorted(found) for name, found in run.addresses.items()},
         calls=sorted(run.calls),
@@ -484,7 +489,7 @@ def _write(path: Path, run: Executed, folder: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_own(path, kept.model_dump_json())
-    except OSError:
+    except (OSError, ValueError):
         return
 
 

@@ -6,6 +6,7 @@ format; with --dump-instr=yes it holds every executed instruction's place in its
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +24,10 @@ from tollbench.launching.sandbox import Confined
 _OBJECT = re.compile(rb"(c?)ob=\((\d+)\)(?: (.*))?")
 _CALL = re.compile(rb"calls=\d+ 0x([0-9a-f]+)")
 _SYSCALL = re.compile(rb"^SYSCALL\[\d+,\d+\]\(\s*\d+\) sys_(\w+) \(([^\n]*)", re.MULTILINE)
-_TEXT = re.compile(rb"0x[0-9a-f]+\(([^)]+)\)")
+# Valgrind prints a name as it is, whatever brackets, commas or line breaks are in it.
+_TEXT = re.compile(rb"0x[0-9a-f]+\((.+?)\)(?=, | \))")
+_BEGINS_TEXT = re.compile(rb"0x[0-9a-f]+\(")
+_ENDS_TEXT = re.compile(rb"\)(?=, | \))")
 _MAPPED = re.compile(rb" 0x[0-9a-f]+, \d+, (\d+), (\d+),")
 _PROTECTED = re.compile(rb" 0x[0-9a-f]+, \d+, (\d+) ")
 _OPENED = re.compile(rb"\), (\d+)")
@@ -114,7 +118,7 @@ def _executed_in(profiles: Iterable[Path]) -> tuple[Mapping[str, frozenset[int]]
                     target = int(call[1], 16)
                 elif line.startswith((b"ob=", b"cob=")) and (match := _OBJECT.match(line.rstrip(b"\n"))):
                     if match[3] is not None:
-                        names[match[2]] = match[3].decode("utf-8", "replace")
+                        names[match[2]] = os.fsdecode(match[3])
                     name = names.get(match[2], NOWHERE)
                     current, called = (current, name) if match[1] else (name, "")
     own = {name: frozenset(each) for name, each in found.items() if VALGRIND_FILES not in name}
@@ -143,7 +147,10 @@ def _asked_for(log: bytes) -> tuple[tuple[str, ...], str]:
                 continue
             if opened and int(opened[1]) & _IS_FOLDER:
                 unseen = unseen or "it reads a folder"
-        texts = [text.decode("utf-8", "replace") for text in _TEXT.findall(arguments)]
+        if len(_BEGINS_TEXT.findall(arguments)) != len(_ENDS_TEXT.findall(arguments)):
+            unseen = unseen or f"it calls {name.decode()} with a name that Valgrind's log leaves open"
+            continue
+        texts = [os.fsdecode(text) for text in _TEXT.findall(arguments)]
         if (
             texts
             and name.endswith(b"at")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -360,6 +361,24 @@ def test_what_lies_beside_equal_sources_in_two_folders_is_looked_at_where_files_
     (tmp_path / "b" / "corpus.txt").write_text("other")
     assert found().unchanged is (opens != OPENS)
     assert bool(asked) is (opens == OPENS)
+
+
+@pytest.mark.parametrize("name", ["own (v1).dat", "own\\xff.dat"])
+def test_a_file_of_any_name_has_to_be_the_same(tmp_path: Path, name: str) -> None:
+    text = READER.replace("NAME", f'folder + "/{name}"')
+    sides = [Side(side, (str(compiled(tmp_path / side, "reader", text)),)) for side in "ab"]
+    files = [os.fsencode(tmp_path / side) + b"/" + _bytes(name) for side in "ab"]
+    for file in files:
+        Path(os.fsdecode(file)).write_text("same")
+    for _ in range(2):  # a run is kept for the next comparison, or is not
+        looks = Untouched(sides, lambda _side, _name: (), reads_anything=True, cache=tmp_path / "kept")
+        assert looks.standings({"command": (0, 1)})["command", 1].unchanged
+    Path(os.fsdecode(files[1])).write_text("other")
+    assert standing(sides).told.startswith("changed: it reads")
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode().replace(b"\\xff", b"\xff")
 
 
 def test_what_refuses_for_one_reason_again_and_again_is_not_asked_on() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -50,6 +51,27 @@ def test_files_that_are_read_are_told_and_written_ones_are_not(tmp_path: Path) -
     assert "input.txt" in run.read
     assert "output.txt" not in run.read
     assert not run.unseen
+
+
+@needs_valgrind
+@pytest.mark.parametrize(
+    ("name", "unseen"),
+    [
+        ("data (v1).txt", ""),
+        ("\\xff.txt", ""),
+        ("two), 0 ).txt", "it calls openat with a name"),
+        ("two\\nlines.txt", "it calls openat with a name"),
+    ],
+)
+def test_names_of_files_are_told_as_they_are_or_said_to_be_unclear(
+    tmp_path: Path, name: str, unseen: str
+) -> None:
+    text = '#include <fcntl.h>\nint main() { open("NAME", O_RDONLY); }\n'.replace("NAME", name)
+    run = executed([str(compiled(tmp_path, "p", text))], own_environment(), tmp_path, 60.0)
+    assert run.unseen.startswith(unseen)
+    assert bool(run.unseen) == bool(unseen)
+    told = os.fsdecode(name.encode().replace(b"\\xff", b"\xff"))
+    assert (told in run.read) == (not unseen)
 
 
 @needs_valgrind
