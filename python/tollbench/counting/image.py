@@ -10,7 +10,7 @@ import bisect
 import os
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +41,8 @@ _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")  # of ELF, 64 bits
 _SEGMENT_BYTES, _SECTION_BYTES = 56, 64  # of an entry of its tables
 MOST_SECTIONS = 1000  # programs have some forty
 _LONGEST_NAME = 2**16
+_NO_SECTION = 0xFFF1  # SHN_ABS
+_MARKS_OF_THE_LINKER = ("__bss_start", "_edata", "_end")  # exported by programs, where its sections end
 _MARK_OF_THE_FILE = "__dso_handle"
 MOST_CODE_BYTES = 16 << 20  # some 4 million instructions, which take 5 s to read
 ALLOCATED, WRITABLE, EXECUTABLE, THREAD_LOCAL = 0x2, 0x1, 0x4, 0x400
@@ -220,6 +222,8 @@ class Image:
         self.stripped = elf.get_section_by_name(".symtab") is None
         self.imports: set[str] = set()
         self.exports: dict[str, int] = {}
+        self.thread_exports: dict[str, int] = {}  # thread-local variables, by their places in the block
+        self.numbers: dict[str, int] = {}  # no addresses: the size of an embedded file
         self.mark_of_the_file = 0  # the address of what crtbegin.o calls so; 0: no symbol tells
         self.ambiguous = ""  # a name that several versions of a symbol have
         dynamic = [part for part in elf.iter_segments() if isinstance(part, DynamicSegment)]
@@ -338,7 +342,9 @@ class Image:
             defined = int(row["section"]) != 0
             if defined and kind == NO_TYPE and (place := self.section_at(value)) and place.is_code:
                 kind = FUNCTION  # as some assemblers leave it
-            if kind not in (OBJECT, FUNCTION, INDIRECT, THREAD_OBJECT) and defined:
+            # Of data, assemblers leave it that way too, and so does `ld -b binary`.
+            untyped = dynamic and defined and kind == NO_TYPE
+            if kind not in (OBJECT, FUNCTION, INDIRECT, THREAD_OBJECT) and defined and not untyped:
                 continue
             begin = int(row["name"])
             end = strings.index(b"\0", begin, begin + _LONGEST_NAME)
@@ -347,17 +353,32 @@ class Image:
                 if dynamic:
                     self.imports.add(text)
                 continue
+            if untyped and text in _MARKS_OF_THE_LINKER:
+                continue
+            if text == _MARK_OF_THE_FILE:
+                self.mark_of_the_file = value
+            if dynamic and self._exported(kind, int(row["section"])).setdefault(text, value) != value:
+                self.ambiguous = text
             if kind == THREAD_OBJECT:
                 if size:
                     into.thread_local[value] = (value + size, text)
                 continue
-            if text == _MARK_OF_THE_FILE:
-                self.mark_of_the_file = value
-            if dynamic and self.exports.setdefault(text, value) != value:
-                self.ambiguous = text
+            if untyped:
+                continue
             known = into.objects if kind == OBJECT else into.functions
             if size and known.get(value, (0, ""))[0] < value + size:
                 known[value] = (value + size, text)
+
+    def _exported(self, kind: int, section: int) -> dict[str, int]:
+        """Where a symbol belongs that other files may take."""
+        if kind == THREAD_OBJECT:
+            return self.thread_exports
+        return self.numbers if kind == NO_TYPE and section == _NO_SECTION else self.exports
+
+    @cached_property
+    def offered(self) -> Set[str]:
+        """All names that other files may take."""
+        return self.exports.keys() | self.thread_exports.keys() | self.numbers.keys()
 
     def _read_thread_block(self, elf: ELFFile, symbols: _Symbols) -> None:
         """`thread_objects` by their places in the block, and how far below the thread pointer that begins.

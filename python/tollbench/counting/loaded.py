@@ -125,8 +125,8 @@ def _bound(images: Sequence[tuple[Image, Image]], shared: Sequence[Image], looki
         texts += _own_texts((*images[0], *looking))
     names = []
     for pair in images:
-        exported = pair[0].exports.keys() | pair[1].exports.keys()
-        theirs = (a.exports.keys() & b.exports.keys() for a, b in images if (a, b) != pair)
+        exported = pair[0].offered | pair[1].offered
+        theirs = (a.offered & b.offered for a, b in images if (a, b) != pair)
         mentioned = {name for name in exported if _in_any(name, texts)}
         names.append(frozenset(mentioned | (exported & set().union(*theirs))))
     return Bound(names, bool(looking))
@@ -143,7 +143,7 @@ def bound_of_opened(a: Image, b: Image, around: Iterable[Image], texts: Iterable
     imported = set().union(*(image.imports for image in images))
     names = {
         name
-        for name in a.exports.keys() ^ b.exports.keys()
+        for name in a.offered ^ b.offered
         if not name.startswith(_OF_CPP) or name in imported or any(name.encode() in text for text in read)
     }
     return Bound([names], any_name=True)

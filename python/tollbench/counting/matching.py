@@ -147,15 +147,31 @@ class Match:
     def _exported(self, pair: int, found: Found, addresses: Addresses) -> None:
         """What shared libraries may call by name, or an allocator that a program brings along."""
         a, b = (side.image for side in self._walked.pairs[pair])
-        both, only = a.exports.keys() & b.exports.keys(), a.exports.keys() ^ b.exports.keys()
+        both, only = a.offered & b.offered, a.offered ^ b.offered
         if self._bound is not None:
             names = self._bound.names[pair]
             both = both if pair or self._bound.any_name else both & names
             only &= names
         for name in sorted(both):
-            addresses.any_use(a.exports[name], b.exports[name])
+            self._offered(name, a, b, found, addresses)
         if only:
             found.differ(f"only one side defines {min(only)} for other files")
+
+    @staticmethod
+    def _offered(name: str, a: Image, b: Image, found: Found, addresses: Addresses) -> None:
+        kinds = [[name in known for known in (side.exports, side.thread_exports)] for side in (a, b)]
+        if kinds[0] != kinds[1] or a.numbers.get(name) != b.numbers.get(name):
+            found.differ(f"defines {name} as something else for other files")
+        elif name in a.exports:
+            addresses.any_use(a.exports[name], b.exports[name])
+        elif name in a.thread_exports:
+            left, right = a.thread_exports[name], b.thread_exports[name]
+            if a.thread_block and b.thread_block:
+                addresses.thread_variable(left, right, 0)
+            else:
+                addresses.thread_local()
+                if left != right:
+                    found.differ("thread-local variables at other places")
 
     def _code(self, place: PairedPlace, found: Found, addresses: Addresses) -> None:
         a, b = self._walked.pairs[place.pair]

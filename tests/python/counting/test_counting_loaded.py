@@ -186,3 +186,39 @@ def test_a_file_that_may_run_what_it_writes_is_told(
 ) -> None:
     program = compiled(tmp_path, "p", text, *options)
     assert pairing(program, program).makes_code == told
+
+
+UNTYPED = """
+asm(".section .rodata\\n.globl own_numbers\\nown_numbers: .long NUMBERS\\n.text\\n"
+    ".globl own_size\\n.set own_size, SIZE\\n");
+__thread int own_count = COUNT;
+"""
+TAKES = """
+extern int own_numbers[];
+extern char own_size[];
+extern __thread int own_count;
+extern "C" int own_answer(int x) {
+  return own_numbers[x & 1] + own_count + static_cast<int>(reinterpret_cast<long>(own_size));
+}
+"""
+UNTYPED_VALUES = {"NUMBERS": "1, 2", "SIZE": "8", "COUNT": "3"}
+
+
+@pytest.mark.parametrize("changed", [{}, {"NUMBERS": "1, 3"}, {"SIZE": "9"}, {"COUNT": "4"}], ids=str)
+def test_data_without_a_type_and_thread_local_ones_may_be_taken_from_a_library(
+    tmp_path: Path, changed: dict[str, str]
+) -> None:
+    """Nobody but another library, which both sides share, asks for them."""
+    compiled(tmp_path, "takes.so", TAKES, "-shared", "-fPIC", "-Wl,--unresolved-symbols=ignore-all")
+    programs = []
+    for side, values, first in (("a", {}, ()), ("b", changed, (nothing(tmp_path),))):
+        text = UNTYPED
+        for name, value in (UNTYPED_VALUES | values).items():
+            text = text.replace(name, value)
+        folder = tmp_path / side
+        compiled(folder, "own.so", text, "-shared", "-fPIC", first=first)
+        linked = (f"-Wl,-rpath,$ORIGIN:{tmp_path}", "-Wl,--no-as-needed", f"-L{folder}", f"-L{tmp_path}")
+        compiled(folder, "caller", CALLER, *linked, "-l:own.so", "-l:takes.so")
+        programs.append(folder / "caller")
+    found = pairing(*programs)
+    assert Match(found.images, found.bound).same() is not bool(changed)
