@@ -8,6 +8,7 @@ that takes the other one is other code.
 from __future__ import annotations
 
 from tollbench.counting.image import IRELATIVE, Extents, Image, Relocation
+from tollbench.counting.neighbours import Neighbours, plain_name
 from tollbench.counting.paired_places import Found, PairedPlace, PlaceKind, Places
 from tollbench.counting.texts import Folders
 from tollbench.counting.walked_image import WalkedImage
@@ -26,6 +27,7 @@ class Correspondence:
 
     def __init__(self) -> None:
         self.folders = Folders()
+        self.neighbours: list[Neighbours] = []  # that wait for the end of the walk
         self._moved: dict[tuple[int, bool, int], int] = {}  # (pair, from side a, address) -> other's address
         self._threads: dict[tuple[int, bool, int], int] = {}  # the same for thread-local variables
         self._shifts: dict[tuple[int, str], int] = {}  # (pair, section) -> distance, without symbols
@@ -291,8 +293,8 @@ class Addresses:
             return
         if one is None or other is None:
             self.nameless(left, right)
-            if a.begins_text(left) and b.begins_text(right):
-                return
+            if a.text(left) and a.begins_text(left) and b.begins_text(right):
+                return  # an empty one may be the gap before an object
             self._before(left, right)
         else:
             if ones.within(one, left) != others.within(other, right):
@@ -307,24 +309,43 @@ class Addresses:
         self._behind(left, right)
 
     def _before(self, left: int, right: int) -> None:
-        """The object that ends there, where both sides have the same one: the address may be its end."""
+        """The object that ends there: the address may be its end."""
         a, b = self._a, self._b
         here, there = a.ended_by(left), b.ended_by(right)
-        if here is None or there is None or a.object_name(here) != b.object_name(there):
+        if here is None or there is None:
+            return
+        if plain_name(a.object_name(here)) != plain_name(b.object_name(there)):
+            self._wait_for(left, here, there)
             return
         size = min(left - here, right - there)
         self.data(left - size, right - size, size)
 
     def _behind(self, left: int, right: int) -> None:
-        """The object behind, where both sides have the same one there: the address may be meant for it."""
+        """The object behind: the address may be meant for it."""
         ones, others = self._a.image.objects, self._b.image.objects
         one, other = ones.after(left), others.after(right)
-        if one is None or other is None or ones.names[one] != others.names[other]:
+        if one is None or other is None:
             return
-        begin, there, size = ones.starts[one], others.starts[other], ones.size(one)
+        begin, there = ones.starts[one], others.starts[other]
         if begin - left != there - right or begin - left > MOST_BIAS_BYTES:
             return
-        if size != others.size(other):
+        if plain_name(ones.names[one]) != plain_name(others.names[other]):
+            self._wait_for(left, begin, there)
+        else:
+            self.object_beside(begin, there)
+
+    def _wait_for(self, address: int, begin: int, there: int) -> None:
+        index = self._a.image.objects.containing(address)
+        begins = index is not None and self._a.image.objects.starts[index] == address
+        explained = begins or (index is None and self._a.text(address) is not None)
+        self._known.neighbours.append(Neighbours(self._found, self._pair, begin, there, explained))
+
+    def object_beside(self, begin: int, there: int) -> None:
+        """Two objects, of which the places that this is about may have an address outside of them."""
+        ones, others = self._a.image.objects, self._b.image.objects
+        one, other = ones.containing(begin), others.containing(there)
+        size = ones.size(one) if one is not None else 0
+        if other is None or size != others.size(other):
             self._found.differ("refers to data of another size")
         elif self.corresponding(begin, there):
             self.data(begin, there, size)

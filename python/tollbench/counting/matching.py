@@ -20,6 +20,7 @@ from tollbench.counting.addresses import Addresses, Correspondence
 from tollbench.counting.code import Code, Reference, Use
 from tollbench.counting.image import Image
 from tollbench.counting.initialisers import Reordered, any_order, paired_initialisers
+from tollbench.counting.neighbours import meant
 from tollbench.counting.paired_places import Found, Function, PairedPlace, PlaceKind, Places
 from tollbench.counting.registers import only_compared
 
@@ -55,15 +56,26 @@ class Match:
         self.starts = [PairedPlace(PlaceKind.START, pair, 0, 0) for pair in range(len(pairs))]
         for start in self.starts:
             self._walked.add(start)
-        while (place := self._walked.next()) is not None:
-            found = self.places[place]
-            self._look(place, found, Addresses(self._walked, self._known, place.pair, found))
+        self._walk()
+        while waiting := self._known.neighbours:
+            self._known.neighbours = []
+            for each in list(meant(self._walked, waiting)):
+                self._addresses(each.pair, each.found).object_beside(each.a, each.b)
+            self._walk()
         for place, found in self.places.items():
             if place.kind is PlaceKind.THREAD and self._known.threads_moved(place.pair):
                 found.differ("thread-local variables at other places")
         for reordered in self._reordered:
             if not any_order(self._walked, reordered):
                 reordered.found.differ("initialisers in another order")
+
+    def _walk(self) -> None:
+        while (place := self._walked.next()) is not None:
+            found = self.places[place]
+            self._look(place, found, self._addresses(place.pair, found))
+
+    def _addresses(self, pair: int, found: Found) -> Addresses:
+        return Addresses(self._walked, self._known, pair, found)
 
     def same(self) -> bool:
         """Whether nothing differs anywhere."""

@@ -337,6 +337,46 @@ def test_the_end_of_a_loop_is_no_use_of_what_stands_behind(
     assert ("_Z3allv" in found) == ("_Z3allv" in changed)
 
 
+# As compilers may fold the 1 of `table[i - 1]` into an address, and nothing else leads to the table.
+FROM_BEFORE = """
+#include <stdio.h>
+#define TABLE(NAME) __attribute__((used)) static const int NAME
+#define BIASED(NAME) ({ const int* at; __asm__("lea " #NAME "-4(%%rip), %0" : "=r"(at)); at; })
+TABLE(days)[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+TABLE(steps)[5] __asm__("steps.0") = {3, 1, 4, 1, 5};
+__attribute__((noinline)) int in_month(int month) { return BIASED(days)[month]; }
+__attribute__((noinline)) int in_step(int step) { return BIASED(steps.0)[step]; }
+int main(int count, char** words) { printf("%d\\n", in_month(count) + in_step(count)); }
+"""
+RENAMED, NUMBERED = ("days", "days_2"), ("steps.0", "steps.1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "changed"),
+    [
+        ([RENAMED, NUMBERED], set()),
+        ([RENAMED, ("31, 28", "31, 29")], {"in_month"}),
+        ([("[12] = {31", "[13] = {0, 31"), RENAMED], {"in_month"}),
+        ([NUMBERED, ("4, 1", "4, 2")], {"in_step"}),
+    ],
+    ids=["names", "a number", "the size", "a variable of a function"],
+)
+def test_a_table_that_is_reached_from_before_its_begin_is_compared_whatever_its_name_is(
+    tmp_path: Path, unchanged: Callable[..., Path], changes: list[tuple[str, str]], changed: set[str]
+) -> None:
+    text = FROM_BEFORE
+    for change in changes:
+        text = text.replace(*change)
+    found = match(unchanged(FROM_BEFORE, "-x", "c"), compiled(tmp_path, "p", text, "-x", "c"))
+    told = set()
+    for place in found.places:
+        data = [each for each in found.places[place].goes_on if each.kind is not PlaceKind.CODE]
+        needs = [place, *data]
+        if place.kind is PlaceKind.CODE and any(found.places[each].difference for each in needs):
+            told.add(found.name(place))
+    assert told == changed
+
+
 # Both are reached by their addresses alone, and begin with a pointer to themselves.
 LISTS = """
 #include <cstdio>
