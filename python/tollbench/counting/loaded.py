@@ -117,18 +117,22 @@ def _bound(images: Sequence[tuple[Image, Image]], shared: Sequence[Image], looki
     """Of each pair the names that other files take, which get the first definition that is loaded.
 
     `shared` files may take whatever they mention. Who looks for definitions by a text may have it among any
-    file's constants. Files that differ are walked, and what they ask for is seen, but for what they define
-    themselves: the first definition may be another file's.
+    file's constants, or put together a name of C. Files that differ are walked, and what they ask for is
+    seen, but for what they define themselves: the first definition may be another file's.
     """
     texts = [image.dynamic_names for image in shared]
     if looking:
         texts += _own_texts((*images[0], *looking))
     names = []
     for pair in images:
-        exported = pair[0].offered | pair[1].offered
+        both, only = pair[0].offered & pair[1].offered, pair[0].offered ^ pair[1].offered
         theirs = (a.offered & b.offered for a, b in images if (a, b) != pair)
-        mentioned = {name for name in exported if _in_any(name, texts)}
-        names.append(frozenset(mentioned | (exported & set().union(*theirs))))
+        # Of a library, and where somebody looks for any name, what both sides define is walked in any case.
+        asked = only if looking or pair != images[0] else both | only
+        mentioned = {name for name in asked if _in_any(name, texts)}
+        if looking:
+            mentioned |= {name for name in only if not name.startswith(_OF_CPP)}
+        names.append(frozenset(mentioned | ((both | only) & set().union(*theirs))))
     return Bound(names, bool(looking))
 
 

@@ -85,6 +85,27 @@ def test_what_a_library_takes_from_a_program_is_walked(tmp_path: Path, library: 
     assert Match((found.images[0][:1] * 2, *found.images[1:]), found.bound).same()
 
 
+PUTS_TOGETHER = """
+#include <cstdio>
+#include <dlfcn.h>
+extern "C" int own_answer(int x) {
+  char name[20];
+  std::snprintf(name, sizeof name, "test_%d", x);
+  return dlsym(RTLD_DEFAULT, name) != nullptr;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "more", ['extern "C" int test_1() { return 7; }', "namespace test { int one() { return 7; } }"]
+)
+def test_a_name_of_c_may_be_put_together(tmp_path: Path, more: str) -> None:
+    base = with_library(tmp_path / "a", PUTS_TOGETHER)
+    other = with_library(tmp_path / "b", PUTS_TOGETHER + more, first=(nothing(tmp_path),))
+    found = pairing(base, other)
+    assert Match(found.images, found.bound).same() is ("namespace" in more)
+
+
 NUMBER = """
 #include <cstdio>
 int main(int count, char**) { std::printf("%d\\n", count * 7); }
