@@ -103,6 +103,7 @@ class Addresses:
         if left + size > ones.ends[one] or not self._known.one_thread_variable(self._pair, *begins):
             self._found.differ("refers to another thread-local variable")
             return
+        self._found.threads.add(begins[0])
         here, there = a.thread_start + begins[0], b.thread_start + begins[1]
         kinds = [self._initial(side, start) for side, start in ((a, here), (b, there))]
         if kinds[0] != kinds[1]:
@@ -146,7 +147,9 @@ class Addresses:
         a, b = self._a, self._b
         if not self.corresponding(left, right):
             return
-        if a.image.section_at(left) is not None and a.copied(left) is None:
+        if (copied := a.copied(left)) is not None:
+            self._found.copied.add(copied[0])
+        elif a.image.section_at(left) is not None:
             self.data(left, right, size)
             self._found.dispatches |= a.object_name(left) in ABILITIES or b.object_name(right) in ABILITIES
 
@@ -198,7 +201,10 @@ class Addresses:
         if one is not None and other is not None and one.is_code and other.is_code:
             self.code(left, right, taken=True)
             return
-        if not self.corresponding(left, right) or a.copied(left) is not None:
+        if not self.corresponding(left, right):
+            return
+        if (copied := a.copied(left)) is not None:
+            self._found.copied.add(copied[0])
             return
         if self._whole_section(left, right) or self._global_offsets(left, right):
             return

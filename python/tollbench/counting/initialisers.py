@@ -22,6 +22,8 @@ ORDERLESS = re.compile(
     r"|_ZNK?9benchmark|_ZNSt8ios_base4Init|_Unwind_Resume|_ZNSt7__cxx1112basic_string|_ZSt\d+__throw_"
     r"|_ZSt\d+_Rb_tree_|__stack_chk_fail|_ITM_|__gmon_start__|_ZSt9terminatev"
 )
+# Variables of libraries that nobody writes to once they are there: types, and whether there are threads.
+CONSTANT = re.compile(r"_ZT[VSI]|__libc_single_threaded")
 # Calls at once what it is given.
 CALLS_BACK = re.compile(r"_ZN9benchmark8internal9Benchmark5Apply")
 
@@ -82,7 +84,7 @@ def any_order(places: Places, reordered: Reordered) -> bool:
     return True
 
 
-def _touches(places: Places, start: PairedPlace) -> set[tuple[int, int]] | None:
+def _touches(places: Places, start: PairedPlace) -> set[tuple[int, str | int]] | None:
     """The variables that a function and what it calls may write to; None where nobody knows.
 
     What it merely has the address of, such as the body of a benchmark, is called later, unless something
@@ -91,10 +93,13 @@ def _touches(places: Places, start: PairedPlace) -> set[tuple[int, int]] | None:
     seen = _reached(places, start, taken=False)
     if any(_calls_taken(places.found[place]) for place in seen):
         seen = _reached(places, start, taken=True)
-    touched = set()
+    touched: set[tuple[int, str | int]] = set()
     for place in seen:
-        if any(not ORDERLESS.match(name) for name in places.found[place].asks):
+        found = places.found[place]
+        if place.kind is PlaceKind.THREAD or any(not ORDERLESS.match(name) for name in found.asks):
             return None
+        touched |= {(0, name) for name in found.copied if not CONSTANT.match(name)}
+        touched |= {(place.pair, f"thread-local {begin}") for begin in found.threads}
         image = places.pairs[place.pair][0].image
         section = image.section_at(place.a) if place.kind in (PlaceKind.DATA, PlaceKind.STRETCH) else None
         if section is not None and section.varies:

@@ -45,6 +45,10 @@ class Found:
     takes: list[PairedPlace] = field(default_factory=list)  # functions whose address it has
     dispatches: bool = False  # chooses among functions by what the processor can do
     calls_computed: bool = False  # calls an address of which nobody knows where it comes from
+    # Variables without a place of their own: names of those that the executable has for a library, and where
+    # in the pair's block thread-local ones begin.
+    copied: set[str] = field(default_factory=set)
+    threads: set[int] = field(default_factory=set)
     asks: set[str] = field(default_factory=set)  # symbols of other files that it needs
 
     def differ(self, why: str) -> None:

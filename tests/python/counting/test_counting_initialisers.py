@@ -36,7 +36,18 @@ int drawn = counting();
 }
 int NAME() { return drawn; }
 """
-MAIN = "int first_count, second_count;\nint main() {}\n"
+# With variables that have no place in the executable: a library's, copied to it, or one for each thread.
+OF_A_LIBRARY = """
+#include <unistd.h>
+namespace { int drawn = VARIABLE = VARIABLE * 10 + NUMBER; }
+int NAME() { return drawn; }
+"""
+OF_A_THREAD = """
+extern __thread int first_of_thread, second_of_thread;
+namespace { int drawn = VARIABLE = VARIABLE * 10 + NUMBER; }
+int NAME() { return drawn; }
+"""
+MAIN = "int first_count, second_count;\n__thread int first_of_thread, second_of_thread;\nint main() {}\n"
 
 
 def in_order(folder: Path, *files: tuple[str, str]) -> Path:
@@ -68,6 +79,22 @@ def test_initialisers_may_change_places_that_have_nothing_in_common(
     tmp_path: Path, one: str, other: str, same: bool
 ) -> None:
     other = other.replace("COUNT", "second_count" if same else "first_count")
+    files = ("one.cpp", one), ("other.cpp", other)
+    found = differences(match(in_order(tmp_path / "a", *files), in_order(tmp_path / "b", *reversed(files))))
+    assert found == ({} if same else {"initialisers": "initialisers in another order"})
+
+
+@pytest.mark.parametrize(
+    ("text", "variables"),
+    [(OF_A_LIBRARY, ("optind", "opterr")), (OF_A_THREAD, ("first_of_thread", "second_of_thread"))],
+    ids=["a library's", "a thread's"],
+)
+@pytest.mark.parametrize("same", [True, False])
+def test_a_variable_without_a_place_in_the_executable_is_one_in_common(
+    tmp_path: Path, text: str, variables: tuple[str, str], *, same: bool
+) -> None:
+    one = text.replace("VARIABLE", variables[0]).replace("NUMBER", "3").replace("NAME", "one")
+    other = text.replace("VARIABLE", variables[same]).replace("NUMBER", "4").replace("NAME", "other")
     files = ("one.cpp", one), ("other.cpp", other)
     found = differences(match(in_order(tmp_path / "a", *files), in_order(tmp_path / "b", *reversed(files))))
     assert found == ({} if same else {"initialisers": "initialisers in another order"})
