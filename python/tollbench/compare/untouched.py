@@ -40,6 +40,7 @@ from tollbench.writing import write_own
 
 RUN_LIMIT_S = 10.0  # of one benchmark under callgrind
 QUICK_LIMIT_S = 2.0  # the same while others wait, which may be quicker
+WALK_LIMIT_S = 10.0  # of two programs; more where there is time
 MOST_LONGER = 8  # in a row, after which the others are not taken for quicker
 NOWHERE = Path("/nowhere")  # a fresh folder, which is empty
 MOST_REFUSALS = 3  # in a row, with one reason: other benchmarks would not run under callgrind either
@@ -87,7 +88,7 @@ class Untouched:
         try:
             with breakable(), understood("is damaged"):
                 pairing = paired(Path(first.command[0]), Path(other.command[0]), first.environment)
-                match = Match(() if pairing.alike else pairing.images, pairing.bound)
+                match = Match(() if pairing.alike else pairing.images, pairing.bound, self.walked_until())
                 same = match.same()
         except LaunchFailed as failure:
             return dict.fromkeys(names, Standing(False, f"the code was not compared: {failure.reason}"))
@@ -103,6 +104,10 @@ class Untouched:
         if same and not looks_around:
             return dict.fromkeys(names, SAME)
         return _Runs(self, match, pairing, first, other).standings(names, everything)
+
+    def walked_until(self) -> float:
+        """When a walk that begins now has to end: one that is short saves all launches, whatever time is left."""
+        return max(self._until, time.monotonic() + WALK_LIMIT_S)
 
     def runs_of(self, names: Sequence[str], files: bytes) -> dict[str, Executed | str]:
         """A launch of the first side, whose own files have this digest, for each; or why there is none.
@@ -363,7 +368,7 @@ class _Runs:
                 return False
             around = [image for pair in self.pairing.images for image in pair]
             bound = bound_of_opened(a, b, around, self._texts(run, but_for=one))
-            return Match([(a, b)], bound).same()
+            return Match([(a, b)], bound, self.untouched.walked_until()).same()
         except (Unreadable, OSError):
             return False
 

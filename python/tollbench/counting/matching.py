@@ -9,7 +9,9 @@ from them tells them apart (bisimulation: D. Park, "Concurrency and automata on 
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections import deque
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from pathlib import Path
 
 from tollbench.counting.addresses import Addresses, Correspondence
 from tollbench.counting.code import Code, Reference, Use
-from tollbench.counting.image import Image
+from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.initialisers import Reordered, any_order, paired_initialisers
 from tollbench.counting.neighbours import meant
 from tollbench.counting.paired_places import Found, Function, PairedPlace, PlaceKind, Places
@@ -44,11 +46,14 @@ class Match:
 
     `pairs` are the images that differ as files, the executables first. What other files export is the same on
     both sides and known by its name. Of what the executables define themselves, libraries may take what is
-    `bound` by its name, or all of it: None.
+    `bound` by its name, or all of it: None. Raises Unreadable where the walk lasts beyond `until`, a time of
+    the monotonic clock: what a file has its tables look like may make it long.
     """
 
-    def __init__(self, pairs: Sequence[tuple[Image, Image]], bound: Bound | None = None) -> None:
-        self._bound = bound
+    def __init__(
+        self, pairs: Sequence[tuple[Image, Image]], bound: Bound | None = None, until: float = math.inf
+    ) -> None:
+        self._bound, self._until = bound, until
         self._walked = Places(pairs)
         self._known = Correspondence()
         self._reordered: list[Reordered] = []
@@ -71,6 +76,8 @@ class Match:
 
     def _walk(self) -> None:
         while (place := self._walked.next()) is not None:
+            if time.monotonic() > self._until:
+                raise Unreadable("the walk through it takes more time than there is")
             found = self.places[place]
             self._look(place, found, self._addresses(place.pair, found))
 

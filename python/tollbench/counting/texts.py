@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 
-_TEXT = re.compile(rb"[\t\n\r\x1b\x20-\x7e\x80-\xff]*\0")
+_LETTERS = re.compile(rb"[\t\n\r\x1b\x20-\x7e\x80-\xff]*")
 SOURCE_FILE = re.compile(rb"\.(c|cc|cpp|cxx|c\+\+|h|hh|hpp|hxx|h\+\+|inl|ipp|tcc|inc|cu|cuh|ixx|cppm)$")
 
 
-def text_at(content: bytes, reach: int) -> bytes | None:
-    """The text that `content` begins with; None where it need not be one.
+def text_at(content: bytes, begin: int, end: int, reach: int) -> bytes | None:
+    """The text that begins there in a section that ends at `end`; None where it need not be one.
 
     `reach` is how far it is to what is pointed at next. A text ends before that, with nothing but zeros
     behind; or it goes on beyond, where a linker let another text share its tail.
     """
-    found = _TEXT.match(content)
-    if found is None:
+    zero = content.find(b"\0", begin, end)
+    if zero < 0 or not _LETTERS.fullmatch(content, begin, zero):
         return None
-    if found.end() > reach:
-        return found.group()[:-1]
-    return None if any(content[found.end() : reach]) else found.group()[:-1]
+    if zero < begin + reach and any(content[zero : begin + reach]):
+        return None
+    return content[begin:zero]
 
 
 class Folders:

@@ -182,7 +182,10 @@ class WalkedImage:
         section = self.image.section_at(address)
         if section is None or section.varies or section.is_code:
             return None
-        return text_at(self.image.read(address, section.end - address), self.reach(address))
+        if section.zero:
+            return b""
+        begin = section.offset - section.start
+        return text_at(self.image.content, begin + address, begin + section.end, self.reach(address))
 
     def begins_text(self, address: int) -> bool:
         """Whether a text begins there, and not amid another one."""

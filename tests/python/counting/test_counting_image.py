@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from compiled import PROGRAM, compiled
 
-from tollbench.counting.code import decode
+from tollbench.counting.code import Use, decode
 from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.matching import Match
 from tollbench.counting.walked_image import WalkedImage
@@ -79,3 +79,25 @@ def test_functions_are_found_with_and_without_symbols(tmp_path: Path) -> None:
     assert set(stripped.functions.starts) <= set(base.functions.starts)
     assert "_Z6chooseii" in base.functions.names
     assert all(decode(stripped, start).understood for start in stripped.functions.starts)
+
+
+def test_texts_are_found_where_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each took a copy of all that stands behind it: time by the square of their number."""
+    texts = [f"text {number}" for number in range(200)]
+    lines = "".join(f'  std::puts("{text}");\n' for text in texts)
+    image = Image(compiled(tmp_path, "p", f"#include <cstdio>\nint main() {{\n{lines}}}\n"))
+    walked = WalkedImage(image)
+    main = image.functions.starts[image.functions.names.index("main")]
+    targets = [item.target for item in walked.code(main).references if item.use is Use.TAKES]
+    copied: list[int] = []
+    read = Image.read
+
+    def noted(self: Image, address: int, size: int) -> bytes:
+        found = read(self, address, size)
+        copied.append(len(found))
+        return found
+
+    walked.reach(targets[0])  # which looks at all code, once
+    monkeypatch.setattr(Image, "read", noted)
+    assert {walked.text(target) for target in targets} == {text.encode() for text in texts}
+    assert sum(copied) <= len("".join(texts)) + len(texts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -9,6 +11,8 @@ from pathlib import Path
 import pytest
 from compiled import PROGRAM, REGISTERED_PROGRAM, compiled, differences, match, nothing
 
+from tollbench.counting.image import Image, Unreadable
+from tollbench.counting.matching import Match
 from tollbench.counting.paired_places import PlaceKind
 
 KINDS = {
@@ -231,6 +235,13 @@ def test_the_function_at_fault_is_named(tmp_path: Path) -> None:
     base = compiled(tmp_path / "a", "p", PROGRAM)
     other = compiled(tmp_path / "b", "p", PROGRAM.replace("x ^ 5", "x ^ 6"))
     assert differences(match(base, other)) == {"_Z6chooseii": "other instructions"}
+
+
+def test_a_walk_ends_when_there_is_no_more_time(unchanged: Callable[..., Path]) -> None:
+    image = Image(unchanged(PROGRAM))
+    assert Match([(image, image)], until=math.inf).same()
+    with pytest.raises(Unreadable, match="more time than there is"):
+        Match([(image, image)], until=time.monotonic())
 
 
 def functions(found, *names: str) -> frozenset[tuple[int, int]]:
