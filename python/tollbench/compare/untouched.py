@@ -32,6 +32,7 @@ from tollbench.counting.loaded import Pairing, bound_of_opened, paired
 from tollbench.counting.matching import Match
 from tollbench.counting.paired_places import Function, PairedPlace, PlaceKind
 from tollbench.launching.answers import understood
+from tollbench.launching.elf_files import DAMAGES
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.interrupt import Interrupt, breakable
 from tollbench.text import shown
@@ -106,7 +107,7 @@ class Untouched:
         return _Runs(self, match, pairing, first, other).standings(names, everything)
 
     def walked_until(self) -> float:
-        """When a walk that begins now has to end: one that is short saves all launches, whatever time is left."""
+        """When a walk that begins now has to end: a short one saves all launches, whatever time is left."""
         return max(self._until, time.monotonic() + WALK_LIMIT_S)
 
     def runs_of(self, names: Sequence[str], files: bytes) -> dict[str, Executed | str]:
@@ -369,7 +370,7 @@ class _Runs:
             around = [image for pair in self.pairing.images for image in pair]
             bound = bound_of_opened(a, b, around, self._texts(run, but_for=one))
             return Match([(a, b)], bound, self.untouched.walked_until()).same()
-        except (Unreadable, OSError):
+        except (Unreadable, OSError, *DAMAGES):
             return False
 
     def _texts(self, run: Executed, but_for: Path) -> Iterator[bytes]:

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from elftools.common.exceptions import ELFError
-from elftools.construct.core import ConstructError
 from elftools.elf.constants import P_FLAGS
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
@@ -29,6 +27,7 @@ from elftools.elf.segments import InterpSegment
 
 from tollbench.counting.unwinding import Unwinding
 from tollbench.launching.answers import MAX_PROGRAM_BYTES, open_plain
+from tollbench.launching.elf_files import DAMAGES, bytes_of
 from tollbench.launching.interrupt import breakable
 
 SYMBOL = np.dtype(
@@ -63,8 +62,6 @@ MADE_BY_GO = (
 )
 OF_GO = ".go.buildinfo"
 _NO_HANDLERS = "has exception handlers and no sorted table of them (.eh_frame_hdr)"
-# How pyelftools stumbles over nonsense, and with which errors of its own parser it tells of some.
-DAMAGES = (AttributeError, TypeError, AssertionError, ConstructError)
 
 
 class Unreadable(Exception):
@@ -189,7 +186,7 @@ class Image:
                 self._read(ELFFile(file))
         except (OSError, ValueError) as error:
             raise Unreadable(f"cannot be read: {error}") from None
-        except (ELFError, ArithmeticError, LookupError, MemoryError, RecursionError, *DAMAGES) as error:
+        except DAMAGES as error:
             raise Unreadable(f"is damaged: {error or 'a section has no end'}") from None
 
     def _read(self, elf: ELFFile) -> None:
@@ -231,7 +228,7 @@ class Image:
         self.first, self.last = int(tags.get("DT_INIT", 0)), int(tags.get("DT_FINI", 0))
         self.flags = int(tags.get("DT_FLAGS_1", 0))
         names = elf.get_section_by_name(".dynstr")
-        self.dynamic_names = b"\0" + names.data() if names is not None else b""
+        self.dynamic_names = b"\0" + bytes_of(names) if names is not None else b""
         symbols = _Symbols()
         for name in (".symtab", ".dynsym"):
             self._read_symbols(elf, name, symbols)
@@ -333,8 +330,8 @@ class Image:
         section = elf.get_section_by_name(name)
         if section is None:
             return
-        table = np.frombuffer(section.data(), SYMBOL)
-        strings = elf.get_section(section["sh_link"]).data()
+        table = np.frombuffer(bytes_of(section), SYMBOL)
+        strings = bytes_of(elf.get_section(section["sh_link"]))
         dynamic = name == ".dynsym"
         for row in table[(table["name"] != 0)]:
             kind = int(row["info"]) & TYPE_OF_INFO
@@ -413,7 +410,7 @@ class Image:
 
     def _read_relocations(self, elf: ELFFile, section: Any, into: dict[int, Relocation]) -> None:
         names = self._dynamic_names(elf, section["sh_link"])
-        for row in np.frombuffer(section.data(), RELOCATION):
+        for row in np.frombuffer(bytes_of(section), RELOCATION):
             info, addend = int(row["info"]), int(row["addend"])
             symbol, defined = names[info >> 32] if info >> 32 else ("", 0)
             into[int(row["offset"])] = Relocation(info & 0xFFFFFFFF, symbol, defined, addend)
@@ -425,7 +422,7 @@ class Image:
         if not isinstance(symbols, SymbolTableSection):
             return []
         versions = elf.get_section_by_name(".gnu.version")
-        numbers = np.frombuffer(versions.data(), "<u2") if versions is not None else None
+        numbers = np.frombuffer(bytes_of(versions), "<u2") if versions is not None else None
         needed = _needed_versions(elf)
         found = []
         for index, symbol in enumerate(symbols.iter_symbols()):

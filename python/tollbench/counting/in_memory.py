@@ -8,7 +8,8 @@ from io import BytesIO
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import NoteSegment
 
-from tollbench.counting.image import Image
+from tollbench.counting.image import Image, Unreadable
+from tollbench.launching.elf_files import DAMAGES
 
 _BUILD_ID = "NT_GNU_BUILD_ID"
 # Where the table of sections lies, in the header, which is loaded too: bytes of e_shoff, e_shnum, e_shstrndx
@@ -20,8 +21,15 @@ def same_in_memory(a: Image, b: Image) -> bool:
     """Whether all bytes that are loaded are equal, at equal addresses: then both execute the same code.
 
     No address has to be told from a number for that, so it serves for fixed addresses too. The build id, a
-    digest of the whole file, may differ, and where the table of sections lies.
+    digest of the whole file, may differ, and where the table of sections lies. Raises Unreadable.
     """
+    try:
+        return _same(a, b)
+    except DAMAGES as error:
+        raise Unreadable(f"one of {a.path} and {b.path} is damaged: {error}") from None
+
+
+def _same(a: Image, b: Image) -> bool:
     one, other = ELFFile(BytesIO(a.content)), ELFFile(BytesIO(b.content))
     parts = [segment.header for segment in one.iter_segments()]
     if parts != [segment.header for segment in other.iter_segments()] or one["e_entry"] != other["e_entry"]:

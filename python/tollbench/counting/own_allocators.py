@@ -14,12 +14,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 
 from tollbench.counting.image import (
-    DAMAGES,
     FUNCTION,
     INDIRECT,
     OF_GO,
@@ -28,6 +26,7 @@ from tollbench.counting.image import (
     Unreadable,
     open_program,
 )
+from tollbench.launching.elf_files import DAMAGES, bytes_of
 from tollbench.launching.interrupt import breakable
 
 _MALLOC = frozenset(("malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign"))
@@ -100,7 +99,7 @@ def _file(path: str) -> _File | None:
         with open_program(Path(path)) as file, breakable():
             content = file.read()
             return _read(ELFFile(file), content)
-    except (OSError, Unreadable, ELFError, ArithmeticError, LookupError, MemoryError, ValueError, *DAMAGES):
+    except (OSError, Unreadable, *DAMAGES):
         return None
 
 
@@ -124,13 +123,13 @@ def _names(elf: ELFFile, table: str, *, defined: bool) -> frozenset[str]:
     section = elf.get_section_by_name(table)
     if section is None:
         return frozenset()
-    rows = np.frombuffer(section.data(), SYMBOL)
+    rows = np.frombuffer(bytes_of(section), SYMBOL)
     kinds = rows["info"] & TYPE_OF_INFO
     if defined:
         rows = rows[(rows["section"] != 0) & ((kinds == FUNCTION) | (kinds == INDIRECT))]
     else:
         rows = rows[(rows["section"] == 0) & (rows["info"] >> _BINDING != _WEAK)]
-    texts = elf.get_section(section["sh_link"]).data()
+    texts = bytes_of(elf.get_section(section["sh_link"]))
     begins = set(rows["name"].tolist())
     names = (texts[at : texts.index(b"\0", at)].decode("utf-8", "replace") for at in begins)
     return frozenset(name.split(".")[0] for name in names)  # "malloc.constprop.0", "malloc.cold"

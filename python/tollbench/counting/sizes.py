@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from tollbench.counting.image import DAMAGES, Unreadable, open_program
+from tollbench.counting.image import Unreadable, open_program
+from tollbench.launching.elf_files import DAMAGES, bytes_of
 from tollbench.launching.interrupt import breakable
 
 _WRITE, _ALLOCATED, _EXECUTABLE = 0x1, 0x2, 0x4
@@ -42,7 +42,7 @@ def sizes(path: Path) -> Sizes:
     try:
         with open_program(path) as file, breakable():
             found = _sizes(ELFFile(file))
-    except (OSError, ELFError, ArithmeticError, LookupError, MemoryError, ValueError, *DAMAGES) as error:
+    except (OSError, *DAMAGES) as error:
         told = getattr(error, "strerror", None) or "is no ELF file, or a damaged one"
         raise Unreadable(str(told)) from None
     if not found.total:
@@ -59,7 +59,7 @@ def _sizes(elf: ELFFile) -> Sizes:
         if header["sh_flags"] & _ALLOCATED:
             parts[_part(header["sh_flags"], header["sh_type"])] += header["sh_size"]
         if section.name == ".comment":
-            texts = section.data().decode("utf-8", "replace").split("\0")
+            texts = bytes_of(section).decode("utf-8", "replace").split("\0")
             compilers = tuple(sorted({text for text in texts if text}))
         elif isinstance(section, NoteSection) and section.name == ".note.gnu.build-id":
             build_id = next((note["n_desc"] for note in section.iter_notes()), "")

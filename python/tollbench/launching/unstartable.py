@@ -36,9 +36,10 @@ def why_not_started(program: str, folder: Path | None, error: OSError) -> str:
 
 
 def _of_elf(path: Path, error: OSError) -> str:
-    from elftools.common.exceptions import ELFError  # seldom needed, and slow to import
-    from elftools.elf.elffile import ELFFile
+    from elftools.elf.elffile import ELFFile  # seldom needed, and slow to import
     from elftools.elf.segments import InterpSegment
+
+    from tollbench.launching.elf_files import DAMAGES
 
     try:
         with open_plain(path) as file:
@@ -51,7 +52,7 @@ def _of_elf(path: Path, error: OSError) -> str:
             names = [
                 part.get_interp_name() for part in elf.iter_segments() if isinstance(part, InterpSegment)
             ]
-    except (ELFError, ValueError, LookupError, AttributeError, TypeError, AssertionError):
+    except DAMAGES:
         return ": its header is damaged"
     return _lacking(names[0]) if names else ""
 

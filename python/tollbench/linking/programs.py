@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from tollbench.launching.answers import NONSENSE, open_plain
+from tollbench.launching.answers import open_plain
+from tollbench.launching.elf_files import DAMAGES, bytes_of
 from tollbench.launching.interrupt import breakable
 
 _SYMBOL = np.dtype(
@@ -23,12 +23,7 @@ _SYMBOL = np.dtype(
 _FUNCTION, _INDIRECT, _TYPE = 2, 10, 0xF
 _OF_ONE_LINK = (".note.gnu.build-id",)
 _ALLOCATED, _EXECUTABLE = 0x2, 0x4
-_NONSENSE = (
-    ELFError,
-    AssertionError,
-    OSError,
-    *NONSENSE,
-)  # how pyelftools meets it: an offset may lie beyond any file
+_NONSENSE = (OSError, *DAMAGES)  # an offset may lie beyond any file
 
 
 class NoProgram(Exception):
@@ -92,7 +87,7 @@ def _read(elf: ELFFile, path: Path) -> LinkedProgram:
     digest = hashlib.blake2b()
     for section in sections:
         if section.name not in _OF_ONE_LINK and section["sh_type"] != "SHT_NOBITS":
-            digest.update(section.data())
+            digest.update(bytes_of(section))
     names = tuple(section.name for section in sections)
     return LinkedProgram(_functions(elf), names, _dynamic(elf), digest.digest())
 
@@ -101,8 +96,8 @@ def _functions(elf: ELFFile) -> Counter[tuple[bytes, int]]:
     table = elf.get_section_by_name(".symtab")
     if not isinstance(table, SymbolTableSection):
         return Counter()
-    symbols = np.frombuffer(table.data(), _SYMBOL)
-    names = elf.get_section(table["sh_link"]).data()
+    symbols = np.frombuffer(bytes_of(table), _SYMBOL)
+    names = bytes_of(elf.get_section(table["sh_link"]))
     kinds = symbols["info"] & _TYPE
     wanted = symbols[((kinds == _FUNCTION) | (kinds == _INDIRECT)) & (symbols["section"] != 0)]
     return Counter(

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import random
+import struct
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from compiled import PROGRAM, compiled
+from elftools.elf.elffile import ELFFile
 
 from tollbench.counting.code import Use, decode
 from tollbench.counting.image import Image, Unreadable
+from tollbench.counting.in_memory import same_in_memory
 from tollbench.counting.matching import Match
+from tollbench.counting.own_allocators import hidden_in
+from tollbench.counting.sizes import sizes
 from tollbench.counting.walked_image import WalkedImage
+from tollbench.linking.programs import NoProgram, read_program
 
 
 @pytest.mark.parametrize(
@@ -101,3 +109,53 @@ def test_texts_are_found_where_they_stand(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Image, "read", noted)
     assert {walked.text(target) for target in targets} == {text.encode() for text in texts}
     assert sum(copied) <= len("".join(texts)) + len(texts)
+
+
+COMPRESSED, NO_BITS = 0x800, 8  # SHF_COMPRESSED, SHT_NOBITS
+
+
+def with_section(base: Path, changed: Path, name: str, at: int, form: str, value: int) -> Path:
+    """A copy in which a section's header says something else, `at` bytes from its begin."""
+    content = bytearray(base.read_bytes())
+    with base.open("rb") as file:
+        elf = ELFFile(file)
+        index = elf.get_section_index(name)
+        assert index is not None
+        struct.pack_into(form, content, elf["e_shoff"] + index * elf["e_shentsize"] + at, value)
+        if value & COMPRESSED:  # by zlib, and then comes something else
+            struct.pack_into("<IIQQ", content, elf.get_section(index)["sh_offset"], 1, 0, 99, 1)
+    changed.write_bytes(content)
+    changed.chmod(0o755)
+    return changed
+
+
+@pytest.mark.parametrize("name", [".dynstr", ".dynsym", ".symtab", ".strtab", ".comment", ".gnu.version"])
+@pytest.mark.parametrize(
+    ("at", "form", "value"),
+    [(0x8, "<Q", COMPRESSED | 0x2), (0x4, "<I", NO_BITS), (0x20, "<Q", 1 << 40)],
+    ids=["said to be compressed", "without bytes", "beyond the end"],
+)
+def test_a_table_that_is_not_in_the_file_is_told_by_all_who_read_it(
+    tmp_path: Path, name: str, at: int, form: str, value: int
+) -> None:
+    base = compiled(tmp_path, "p", PROGRAM)
+    changed = with_section(base, tmp_path / "changed", name, at, form, value)
+    for read in (Image, sizes, read_program, lambda path: hidden_in([str(path)])):
+        with suppress(Unreadable, NoProgram):
+            read(changed)
+    if name in (".dynstr", ".symtab"):
+        with pytest.raises(Unreadable, match="damaged"):
+            Image(changed)
+
+
+def test_notes_beyond_the_end_are_told(tmp_path: Path) -> None:
+    content = bytearray(compiled(tmp_path, "p", PROGRAM).read_bytes())
+    elf = ELFFile(BytesIO(bytes(content)))
+    for index, part in enumerate(elf.iter_segments()):
+        if part["p_type"] == "PT_NOTE":
+            place = elf["e_phoff"] + index * elf["e_phentsize"]
+            struct.pack_into("<Q", content, place + 0x8, len(content))  # p_offset
+    (tmp_path / "changed").write_bytes(content + struct.pack("<III", 4, 4, 3))
+    image = Image(tmp_path / "changed")
+    with pytest.raises(Unreadable, match="changed is damaged"):
+        same_in_memory(image, image)
