@@ -21,6 +21,8 @@ from tollbench.counting.demangling import short
 from tollbench.counting.image import Image, Unreadable
 from tollbench.counting.instructions import missing_tool
 from tollbench.counting.source_frames import Frames, frames_of
+from tollbench.counting.walked_image import WalkedImage
+from tollbench.launching.elf_files import DAMAGES
 from tollbench.launching.failure import LaunchFailed
 
 DATA_MISSES = ("D1mr", "D1mw")
@@ -64,10 +66,7 @@ class Explainer:
     def changed(self, files: tuple[str, str]) -> ChangedFunctions | str:
         """Who knows which functions of two files differ, or why nobody does."""
         if files not in self._changed:
-            try:
-                self._changed[files] = ChangedFunctions(*(Image(Path(file)) for file in files))
-            except Unreadable as reason:
-                self._changed[files] = f"functions were not compared: {Path(files[1]).name} {reason}"
+            self._changed[files] = _changed_functions(files)
         return self._changed[files]
 
     def _profiled(self, side: int, name: str) -> Profiled:
@@ -78,6 +77,20 @@ class Explainer:
                 raise LaunchFailed(f"{self.labels[side]} {failure.reason}") from None
             self._profiles[side, name] = found
         return self._profiles[side, name]
+
+
+def _changed_functions(files: Sequence[str]) -> ChangedFunctions | str:
+    images = []
+    for file in files:
+        try:
+            images.append(Image(Path(file)))
+            WalkedImage(images[-1])  # which refuses what cannot be walked
+        except Unreadable as reason:
+            return f"functions were not compared: {Path(file).name} {reason}"
+    try:
+        return ChangedFunctions(*images)
+    except DAMAGES:
+        return f"functions were not compared: one of {' and '.join(files)} is damaged"
 
 
 class _BothSides:

@@ -14,7 +14,7 @@ from counted_program import counted_program
 
 from forked_toll import forked_toll
 from tollbench.cli.explainers import explainer_for
-from tollbench.compare import resolve, subject_of
+from tollbench.compare import explaining, resolve, subject_of
 from tollbench.compare.blame import doings
 from tollbench.compare.explanations import Amounts
 from tollbench.compare.ranking import Suspect, ranked
@@ -415,6 +415,22 @@ DIFF = """diff --git a.cpp a.cpp
 @@ -30 +28,0 @@
 -  reserve();
 """
+
+
+@pytest.mark.parametrize("kind", ["a script", "Go"])
+def test_of_two_files_the_one_that_cannot_be_compared_is_named(tmp_path: Path, kind: str) -> None:
+    """It was the second one in any case."""
+    program = compiled(tmp_path, "program", "int main() {}")
+    marked = '[[gnu::used, gnu::section(".go.buildinfo")]] const char made_by[] = "go";\nint main() {}'
+    other = tmp_path / "script"
+    if kind == "Go":
+        other = compiled(tmp_path, "other", marked)
+    else:
+        other.write_text("#!/bin/sh\n")
+    for files in ((str(other), str(program)), (str(program), str(other))):
+        told = explaining._changed_functions(files)
+        assert isinstance(told, str)
+        assert told.startswith(f"functions were not compared: {other.name} is ")
 
 
 def test_hunks_belong_to_functions_whose_lines_they_touch() -> None:
