@@ -54,7 +54,7 @@ def linked_alike(
         for side, program in enumerate(programs):
             name = f"{program.executable.name}.layout-{layout:0{digits}d}"
             jobs.append((side, program.executable.with_name(name), layout, steps[side]))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:  # a container's CPUs, not the machine's
         futures: list[Future[bytes]] = [
             pool.submit(_link, side, programs[side], output, layout, seed, steps, interrupt)
             for side, output, layout, steps in jobs
