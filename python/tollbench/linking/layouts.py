@@ -16,7 +16,7 @@ from pathlib import Path
 from tollbench.launching.failure import fault_of
 from tollbench.launching.interrupt import Interrupt
 from tollbench.linking.placing import Steps, in_order, steps_of_layout
-from tollbench.linking.relinking import Linkable, cannot, check_order, linkable, room_in
+from tollbench.linking.relinking import Linkable, cannot, check_order, keyed_alike, linkable, room_in
 from tollbench.linking.wrapped import WrappedBuild
 
 
@@ -47,6 +47,7 @@ def linked_alike(
     done. Raises LaunchFailed, with `side` the index of the program, where one cannot be linked, is another
     program then, or does not have its functions where they were drawn to; Interrupted.
     """
+    programs = keyed_alike(programs, interrupt)
     digits = max(2, len(str(layouts)))
     jobs: list[tuple[int, Path, int, Steps]] = []
     for layout in range(1, layouts + 1):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.launching.command import Ended, run_command
-from tollbench.launching.failure import LaunchFailed
+from tollbench.launching.failure import LaunchFailed, fault_of
 from tollbench.launching.interrupt import Interrupt, breakable
 from tollbench.linking.link_maps import (
     MappedSection,
@@ -71,6 +71,7 @@ class Linkable:
     blocks: tuple[Block, ...]  # that move, in the order of the build's own link
     patterns: dict[tuple[int, str], list[Pattern]]
     unique: frozenset[str]  # sections whose name alone tells which they are
+    parts: tuple[MappedSection, ...]  # what .text is made of in the build's own link
     sections: Counter[tuple[str, int]]  # name and size of all that .text is made of
     # Objects of the build itself whose functions stay beside one another, as no wrapper saw them compiled, or
     # they were assembled. Installed ones are not told: theirs always do.
@@ -145,8 +146,37 @@ def understood(
             "installed or edited afterwards"
         )
     script = _script(is_lld, ended, scratch / "base.map")
-    known = _described(executable, link, scratch, is_lld, again, script, sections)
+    names = Counter(section.name for section in sections)
+    unique = frozenset(name for name, times in names.items() if times == 1 and name not in _COMMON)
+    known = _described(executable, link, scratch, is_lld, again, script, sections, unique)
     return _probed(known, interrupt)
+
+
+def keyed_alike(programs: Sequence[Linkable], interrupt: Interrupt | None = None) -> list[Linkable]:
+    """The programs with one key for what they share: a name alone is one where it is that in all of them.
+
+    Where a second file has a static function of some name on one side alone, that of the first file had its
+    name for a key on the other side, and name and file on this one: it stood at another place. Raises
+    LaunchFailed, with `side` the index of the program; Interrupted.
+    """
+    ambiguous = {name for program in programs for name, _ in program.sections if name not in program.unique}
+    found = []
+    for side, program in enumerate(programs):
+        with fault_of(side):
+            if program.unique & ambiguous:
+                known = _described(
+                    program.executable,
+                    program.link,
+                    program.scratch,
+                    program.is_lld,
+                    program.program,
+                    program.script,
+                    program.parts,
+                    program.unique - ambiguous,
+                )
+                program = _probed(known, interrupt)
+            found.append(program)
+    return found
 
 
 def _as_built(executable: Path) -> LinkedProgram:
@@ -264,10 +294,9 @@ def _described(
     program: LinkedProgram,
     script: TextScript,
     sections: Sequence[MappedSection],
+    unique: frozenset[str],
 ) -> Linkable:
     """Before anything is known of alignment. Raises LaunchFailed where no function can be moved."""
-    names = Counter(section.name for section in sections)
-    unique = frozenset(name for name, times in names.items() if times == 1 and name not in _COMMON)
     blocks: dict[tuple[int, str], Block] = {}
     patterns: dict[tuple[int, str], list[Pattern]] = {}
     moving = []
@@ -298,6 +327,7 @@ def _described(
         tuple(blocks.values()),
         patterns,
         unique,
+        tuple(sections),
         Counter((section.name, section.size) for section in sections),
         _moved_whole(moving, link),
     )

@@ -15,7 +15,7 @@ from tollbench.launching.failure import Interrupted, LaunchFailed
 from tollbench.launching.interrupt import Interrupt
 from tollbench.linking.layouts import linked, linked_alike
 from tollbench.linking.programs import read_program
-from tollbench.linking.relinking import Linkable, linkable
+from tollbench.linking.relinking import Linkable, keyed_alike, linkable
 from tollbench.linking.wrapped import WrappedBuild
 
 GXX = "g++ -O1 main.cpp work.cpp -o bench"
@@ -123,6 +123,22 @@ def test_code_that_two_revisions_share_keeps_its_address(tmp_path: Path) -> None
         grown = {section.name: section.size for section in sections(revisions[1], other)}
         differing = [name for name in NAMES if sizes[section_of(name)] != grown[section_of(name)]]
         assert differing == ["work_c", "work_f"]
+
+
+def test_a_name_that_one_side_alone_has_twice_tells_nothing_on_either(tmp_path: Path) -> None:
+    """Of a static function there, and so its place on one side was not that on the other."""
+    first, second = tmp_path / "0", tmp_path / "1"
+    write_sources(first)
+    write_sources(second)
+    (first / "work.cpp").write_text((first / "work.cpp").read_text().replace("local(", "own("))
+    revisions = [linkable(build(folder, GXX), folder / "bench") for folder in (first, second)]
+    before, after = linked_alike(revisions, 4, SEED)
+    keyed = keyed_alike(revisions)
+    for one, other in zip(before, after, strict=True):
+        places, later = addresses(keyed[0], one), addresses(keyed[1], other)
+        shared = places.keys() & later.keys()
+        assert any(key.startswith(".text._ZL5locali\0") for key in shared)
+        assert {key: later[key] for key in shared} == {key: places[key] for key in shared}
 
 
 def test_an_alignment_of_one_side_is_no_gift_to_the_other(tmp_path: Path) -> None:
