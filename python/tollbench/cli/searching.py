@@ -327,6 +327,9 @@ def why_commands(request: BisectRequest, commits: CommitRange, outcome: Bisectio
     told = []
     for found, suspects in zip(outcome.printed.found, outcome.suspects, strict=True):
         before = commits.commits[places[suspects[0].commit] - 1]
+        own = [commits.commits[places[one]] for one in suspects[0].parents if one in places]
+        if [before.tree] != [parent.tree for parent in own] != []:
+            before = own[0]  # what stands before it in the row is of another branch
         build = request.commands.get(suspects[-1].commit, request.build)
         if request.commands and request.commands.get(before.commit) != build:
             told.append("")  # one command cannot build both

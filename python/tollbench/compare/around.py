@@ -14,7 +14,8 @@ from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.kept_running import KeptRunning
 from tollbench.text import shown
 
-LIMIT_S = 3600.0  # of each command: `make -j8` takes as long as a build, whatever a launch may take
+LIMIT_S = 600.0  # of each command: `make -j8` takes its time, whatever a launch may take
+_LIMIT_AFTERWARDS_S = 60.0  # nobody can stop these
 _AFTERWARDS = ("conclude", "cleanup")  # what was begun is ended, also where somebody asked to stop
 
 
@@ -115,7 +116,7 @@ class Surroundings:
                 ("/bin/sh", "-c", command),
                 environment,
                 folder,
-                LIMIT_S,
+                _LIMIT_AFTERWARDS_S if what in _AFTERWARDS else LIMIT_S,
                 None if what in _AFTERWARDS else self.interrupt,
             )
         except LaunchFailed as failure:

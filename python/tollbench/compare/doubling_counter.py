@@ -87,10 +87,11 @@ class Doublings(PlannedRuns):
 
         Raises LaunchFailed where its test case failed, whatever the exit code, or the launch.
         """
-        report = report_of(made.ended)
+        any_code = self.subject.options.any_exit_code
+        report = report_of(made.ended, any_code=any_code)
         if failed := report.failed_of([self.subject.case_of(side, name)]):
             raise LaunchFailed(failed[0].told())
-        if made.ended.exit_code != 0:
+        if made.ended.exit_code != 0 and not any_code:
             raise LaunchFailed(made.ended.how())
         for at, benchmark in enumerate(report.benchmarks):
             if benchmark.name == name and benchmark.iterations:

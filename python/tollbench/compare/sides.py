@@ -166,14 +166,17 @@ def _words(written: WrittenSide) -> list[str]:
 
 
 def _in_checkout(words: Sequence[str], written: WrittenSide) -> list[str]:
-    """With the paths of what lies in the side's own checkout: from another folder its name leads elsewhere.
+    """With the paths of programs in the side's own checkout: from another folder their names lead elsewhere.
 
-    A word that names a folder there may mean something else (`cargo bench`) where another one names a file.
-    Raises TollError where no word names either: every side would be the same command.
+    Those are the words that name executable files there (`./run.sh ./bench`); else the first that names a
+    file (`python3 bench.py`), else all that name folders (`java -cp`). What stands behind may be an input,
+    which is that in --folder, for all sides the same. Raises TollError where no word names any: every side
+    would be the same command.
     """
     paths = [word for place, word in enumerate(words) if word and (place or "/" in word) and word[0] != "/"]
-    there = {word for word in paths if os.access(written.base / word, os.F_OK)}  # words may be no names
-    named = {word for word in there if (written.base / word).is_file()} or there
+    there = [word for word in paths if os.access(written.base / word, os.F_OK)]  # words may be no names
+    files = [word for word in there if (written.base / word).is_file()]
+    named = [word for word in files if "/" in word and can_run(written.base / word)] or files[:1] or there
     if words and not named:
         raise TollError(
             f"--program {written.text!r} names no file in the checkout of {written.label}, so that in"

@@ -313,12 +313,12 @@ class Search(CommitSearch):
         `eliminated`: no look led to it, all others were ruled out. Then it has to be beyond the threshold.
         Raises Undecided where the two cannot be measured, Refuted where they do not differ.
         """
-        made_from = self._made_from(found.first, found.last)
         if (found.first, found.last) == (1, self._commits.last):
             return self._changes[0]
         towards = self._beyond(self._changes[0])
+        made_from = self._made_from(found.first, found.last)
         if made_from != [found.first - 1]:
-            return self._against_all(found.last, made_from, towards)
+            return self._against_all(found.last, made_from, towards, eliminated=eliminated)
         before, commit = (self._commits.commits[place] for place in (found.first - 1, found.last))
         row = self._against(found.first - 1, found.last, 1.0)
         if eliminated and self._beyond(row) != towards:
@@ -335,7 +335,9 @@ class Search(CommitSearch):
             return self._changes[0]  # too little time was left
         return row
 
-    def _against_all(self, place: int, made_from: Sequence[int], towards: int) -> Comparison:
+    def _against_all(
+        self, place: int, made_from: Sequence[int], towards: int, *, eliminated: bool
+    ) -> Comparison:
         """A merge, or the first commit of a branch, against what it was made from: the first of them.
 
         The one before it in the row is of another branch: a merge differs from it by all that it has not.
@@ -345,6 +347,8 @@ class Search(CommitSearch):
         for left, parent in zip(range(len(made_from), 0, -1), made_from, strict=True):
             row = self._against(parent, place, 1.0 / left)
             direction = 0 if row.low is None or row.high is None else equivalence.direction(*bounds(row))
+            if eliminated and self._beyond(row) != towards:
+                direction = 0
             if self._equivalent(row) or direction == -towards:
                 raise self._not_by_merging(place, parent)
             if direction == 0:

@@ -59,8 +59,8 @@ class FoundChange(ComparisonRecord):
     low: Positive | None = Field(description="lower end of the ratio's interval; null where it has none")
     high: Positive | None = Field(description="upper end of the ratio's interval; null where it has none")
     between: Between = Field(
-        description="what the ratio is of: the commit and the one before it (commits) or GOOD and BAD (ends):"
-        " undecided, or too little time was left to tell the two commits apart"
+        description="what the ratio is of: the commit and the one before it, of a merge its first parent"
+        " (commits), or GOOD and BAD (ends): undecided, or too little time was left to tell the two apart"
     )
     decided: bool = Field(
         description="whether the search ended with it as its answer; false: it is of the smallest set that"

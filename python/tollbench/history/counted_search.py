@@ -40,6 +40,7 @@ class CountedSearch(CommitSearch):
         self._counts: dict[int, Fraction] = {}  # by place, of the benchmark that is searched
         self._how = ""  # the ends were counted
         self._unmeasurable: set[int] = set()
+        self._made_of: dict[int, int] = {}  # a commit that is told -> its first parent
         self._known = {
             (record.counted, record.benchmark): record
             for record in self._before.seen
@@ -90,10 +91,13 @@ class CountedSearch(CommitSearch):
         Raises Undecided, with the stretch among those left, Interrupted.
         """
         for before, after in self._large(found):
+            if (before, after) == (0, self._commits.last):  # one of all, whichever
+                continue
             found.remove((before, after))
             left.append((before, after))
             towards = self._beyond(self._change(before, after))
-            for parent in self._made_from(before + 1, after):
+            made_from = self._made_from(before + 1, after)
+            for parent in made_from:
                 if parent not in self._counts and parent not in self._unmeasurable:
                     self._look(parent)
                 if parent in self._unmeasurable:
@@ -101,6 +105,7 @@ class CountedSearch(CommitSearch):
                     raise Undecided(f"{commit} was made from {other}, which cannot be counted")
                 if self._beyond(self._change(parent, after)) != towards:
                     raise self._not_by_merging(after, parent)
+            self._made_of[after] = made_from[0]
             found.append(left.pop())
 
     def _large(self, stretches: Sequence[Stretch]) -> list[Stretch]:
@@ -131,7 +136,10 @@ class CountedSearch(CommitSearch):
             )
         ]
         whole = math.log(self._counts[self._commits.last] / self._counts[0])
-        own = sum(math.log(self._counts[after] / self._counts[before]) for before, after in found)
+        own = sum(
+            math.log(self._counts[after] / self._counts[self._made_of.get(after, before)])
+            for before, after in found
+        )
         explained = own / whole if end is SearchEnd.FOUND else None
         return self._outcome(end, runs, reason, by_counts=True, explained=explained)
 
@@ -376,4 +384,5 @@ class CountedSearch(CommitSearch):
         raise AssertionError("BAD is like BAD")
 
     def _change(self, before: int, after: int) -> Comparison:
+        before = self._made_of.get(after, before)
         return self._row(self._name, self._counts[before], self._counts[after])

@@ -428,6 +428,7 @@ def in_checkouts(tmp_path: Path, program: str, folder: Path | None = None) -> li
         ("./bench", ""),
         ("./bench --size 9 data", " --size 9 data"),
         ("./run.sh ./bench", " {}/bench"),
+        ("./bench bench.py", " bench.py"),  # what it reads, which is that in the folder
         ("python3 bench.py data", " {}/bench.py data"),
         ("env -u X ./data", " -u X {}/data"),
     ],

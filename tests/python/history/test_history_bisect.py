@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -340,11 +339,11 @@ def test_a_launch_that_hangs_costs_its_commit_alone(
     with monkeypatch.context() as led:  # by chance it may not be looked at
         own, hanging_first = Bisection.next_item, iter([5])
         led.setattr(Bisection, "next_item", lambda self: next(hanging_first, None) or own(self))
-        began = time.monotonic()
-        code = toll(project.commits[0], "HEAD", *WORDS, "--budget", "120s", "--total-budget", "120s")
-    assert time.monotonic() - began < 100.0
+        code = toll(project.commits[0], "HEAD", *WORDS, "--budget", "300s", "--total-budget", "300s")
     told = capsys.readouterr()
-    assert "did not end within" in told.out + told.err
+    limits = re.findall(r"did not end within (\d+)", told.out + told.err)
+    assert limits, "it was looked at"
+    assert max(map(int, limits)) < 150
     assert code in (0, 3)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shlex
@@ -17,6 +18,7 @@ from bisected import WORDS as READ_WORDS
 from bisected import Project, Toll, answer, history, merged_later, toll_in_project
 
 from tollbench import cli
+from tollbench.cli import searching
 from tollbench.compare.counters import INSTRUCTIONS, Amount
 from tollbench.history import counted_search
 from tollbench.history.counted_search import CountedSearch
@@ -321,9 +323,48 @@ def test_a_merge_is_counted_against_all_that_it_was_made_from(
     words = (project.commits[0], "HEAD", *READ_WORDS, "--count", "instructions", "--json")
     if slow_merge:
         assert toll(*words) == 0
-        assert [one["commit"] for one in answer(capsys)] == [merge]
+        (found,) = answer(capsys)
+        assert (found["commit"], found["ratio"]) == (merge, 1.05)
     else:
         assert toll(*words) == 3
         told = capsys.readouterr()
         assert json.loads(told.out) == {"found": []}
         assert f"made from {side[:10]}, which does not differ" in told.err
+
+
+def test_a_merge_is_told_against_its_first_parent(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the row the tip of the other branch is before it, which lacks what main had won by then."""
+    project = history(tmp_path / "project", {}, count=4)
+    _, side = merged_later(project)
+    merge = project.git("rev-parse", "HEAD")
+    for number in range(5):
+        project.commit(f"after {number}", sum=10_500)
+    counted_as(monkeypatch, {0: 1000, 5: 1030, 8: 1000, 14: 1080})
+    why = searching.why_commands  # of programs that are read with --read there is none
+    monkeypatch.setattr(
+        searching, "why_commands", lambda request, *of: why(dataclasses.replace(request, read=""), *of)
+    )
+    assert toll(project.commits[0], "HEAD", *READ_WORDS, "--count", "instructions") == 0
+    told = capsys.readouterr().out
+    assert re.search(r"4\.[89] % more instructions since then", told)
+    assert f"{side[:10]} {merge[:10]}" in told
+
+
+def test_one_of_all_is_the_answer_whatever_was_merged(
+    toll: Toll, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing between GOOD and BAD builds: it is one of them, on whichever branch that was."""
+    project = history(tmp_path / "project", {}, count=1)
+    good = project.commits[-1]
+    project.git("checkout", "-q", "-b", "topic")
+    project.commit("on topic", build="exit 1", sum=10_000)
+    project.git("checkout", "-q", "main")
+    project.commit("on main", build="exit 2", sum=10_000)
+    project.git("merge", "-q", "--no-ff", "-s", "ours", "-m", "merge topic", "topic")
+    last = project.commit("builds again", sum=10_500)
+    counted_as(monkeypatch, {0: 1000, 3: 1100})
+    assert toll(good, "HEAD", *READ_WORDS, "--count", "instructions", "--json") == 0
+    (found,) = answer(capsys)
+    assert found["commit"] == f"{good}..{last}"

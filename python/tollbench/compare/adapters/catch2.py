@@ -118,7 +118,7 @@ class Catch2(OneAfterAnother):
             if last and may_be_left_out and last.name not in [case.name for case in crashed]:
                 crashed.append(last)
                 continue
-            report = report_of(ended)
+            report = report_of(ended, any_code=self.options.any_exit_code)
             return report._replace(failed=(*report.failed, *crashed)), ended
 
     def _matching(self, names: Sequence[str]) -> list[str]:
@@ -287,7 +287,12 @@ class Catch2(OneAfterAnother):
         self._tied = any(end.tied for end in ends.values())
         self._waits = any(end.waited for end in ends.values())
         given = {
-            number: _after(end, names, self._cases_of(self.sides[number], names))
+            number: _after(
+                end,
+                names,
+                self._cases_of(self.sides[number], names),
+                any_code=self.options.any_exit_code,
+            )
             for number, end in ends.items()
         }
         return {
@@ -337,17 +342,19 @@ class Catch2(OneAfterAnother):
         self, side: Side, tests: Sequence[str], seed: int | None, *, samples: int
     ) -> tuple[Report, Ended]:
         ended = self.run(side, _reporting(tests, samples), seed)
-        return report_of(ended), ended
+        return report_of(ended, any_code=self.options.any_exit_code), ended
 
 
-def _after(end: EndedHeld, names: Sequence[str], cases: Collection[str]) -> tuple[Values, Ended]:
+def _after(
+    end: EndedHeld, names: Sequence[str], cases: Collection[str], *, any_code: bool
+) -> tuple[Values, Ended]:
     """What a side that was held has measured. Raises OutOfTurn; FailedBeside, also for one of `cases`.
 
     What holds a lock or a port cannot run twice at a time, and is no failure of the side before it fails by
     itself.
     """
     try:
-        report = report_of(end.ended)
+        report = report_of(end.ended, any_code=any_code)
         if failed := report.failed_of(cases):
             raise LaunchFailed(failed[0].told())
     except LaunchFailed as failure:
@@ -379,8 +386,11 @@ def case_of_signal(ended: Ended) -> FailedCase | None:
     return found.failed[-1]._replace(how=replace(ended, stdout=b"").how()) if found.ended_failing else None
 
 
-def report_of(ended: Ended) -> Report:
-    """Of a launch that came to its end, whatever its test cases say. Raises LaunchFailed."""
+def report_of(ended: Ended, *, any_code: bool = False) -> Report:
+    """Of a launch that came to its end, whatever its test cases say. Raises LaunchFailed.
+
+    With `any_code` a process may end with a code of its own, as that of somebody's main().
+    """
     try:
         found = Report.of(ended.whole_stdout())
     except LaunchFailed:
@@ -390,8 +400,9 @@ def report_of(ended: Ended) -> Report:
     if last := case_of_signal(ended):
         raise LaunchFailed(last.told())
     # A report may be whole, and the process fail behind it: LeakSanitizer's code is 23.
-    if ended.exit_code < 0 or (ended.exit_code and ended.exit_code not in _NOTHING_RAN and not found.failed):
-        raise LaunchFailed(ended.how())
+    told = any_code or found.failed or ended.exit_code in _NOTHING_RAN
+    if ended.exit_code < 0 or (ended.exit_code and not told):
+        raise LaunchFailed(f"{ended.how()}; its report is whole: --any-exit-code takes it")
     return found
 
 

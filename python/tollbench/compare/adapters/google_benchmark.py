@@ -293,12 +293,14 @@ class GoogleBenchmark(QuietRepetitions):
     def called(self, side: Side) -> tuple[str, str | None]:
         """A name that leads nowhere for a program that would switch randomisation off.
 
-        A bare one would lead to a file of that name in the folder where the side runs: with old/bench as the
-        first side and `--folder new`, new/bench was compared with itself.
+        Where the folder in which the side runs has a file of the bare one, that is no such name: with
+        old/bench as the first side and `--folder new`, new/bench was compared with itself.
         """
-        if side.label in self._without_randomisation:
-            return f"{_NOWHERE}/{Path(side.command[0]).name}", side.command[0]
-        return side.command[0], None
+        if side.label not in self._without_randomisation:
+            return side.command[0], None
+        bare = Path(side.command[0]).name
+        leads_somewhere = side.folder is not None and (side.folder / bare).exists()
+        return f"{_NOWHERE}/{bare}" if leads_somewhere else bare, side.command[0]
 
     def check_only_one(self, side: Side, name: str) -> None:
         """Raises LaunchFailed where several benchmarks of a side have this name: no result would be one's."""
