@@ -160,7 +160,7 @@ class FleetSession:
 
     def _part(self, host: Host) -> tuple[str, ...]:
         """What `toll compare` is told besides where hosts share the benchmarks."""
-        share = self.folder.request.shares().get(host.name)
+        share = self.folder.request.shares.get(host.name)
         if share is None:
             return ()
         return ("--share", f"{share[0]}/{share[1]}", "--level", f"{_level(share):.6f}")
@@ -453,7 +453,7 @@ def sound_comparison(request: FleetRequest, path: Path, host: str) -> Comparison
     commits = tuple(_OF_TWINS.sub("", side) for side in stored.header.sides)
     if commits != tuple(commit[:12] for commit in request.revisions):
         raise TollError("it compares other revisions", "ask again: --resume")
-    level = _level(request.shares().get(host, (1, 1)))
+    level = _level(request.shares.get(host, (1, 1)))
     if (stored.header.threshold, f"{stored.header.level:.6f}") != (request.threshold, f"{level:.6f}"):
         raise TollError("it was judged by another threshold or level", "ask again: --resume")
     return stored.comparisons

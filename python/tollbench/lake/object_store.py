@@ -12,7 +12,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -183,13 +183,18 @@ class ObjectStore:
                 yield from map(_held, page)
 
     def delete(self, keys: Iterable[str]) -> None:
-        """Removes them; what is not there any more is none of its errors."""
+        """Removes them; what is not there any more is none of its errors.
+
+        Where a store knows no request for many, the first one that is not there ends it for those behind.
+        """
         if names := list(keys):
             with self._telling(f"{names[0]} cannot be removed"):
                 try:
                     self._obstore.delete(self._store, names)
                 except FileNotFoundError:
-                    return
+                    for name in names:
+                        with suppress(FileNotFoundError):
+                            self._obstore.delete(self._store, name)
 
     @contextmanager
     def _telling(self, what: str) -> Iterator[None]:

@@ -19,6 +19,7 @@ import obstore
 import pytest
 from made_lakes import added, run, run_id, started
 from moto.server import ThreadedMotoServer
+from obstore.store import LocalStore
 
 from tollbench.errors import TollError
 from tollbench.interpreters import interpreter
@@ -647,3 +648,13 @@ def test_whatever_is_killed_at_whatever_moment_each_run_is_there_once(client: An
             assert json.loads(asked.communicate()[0])["rows"] == [[rows * runs, runs]], (table, compacted)
             assert begun("compact").wait() == 0
     assert not [key for key in keys(client) if key.endswith(".lock")]
+
+
+def test_many_are_removed_where_the_first_is_not_there(tmp_path: Path) -> None:
+    """As in stores that remove one a request, which S3 is not: a folder is one."""
+    (tmp_path / "there").write_text("")
+    store = ObjectStore.__new__(ObjectStore)
+    store.url, store._obstore = tmp_path.as_uri(), obstore
+    store._store = LocalStore(tmp_path)
+    store.delete(["gone", "also gone", "there"])
+    assert list(tmp_path.iterdir()) == []
