@@ -24,6 +24,7 @@ def compiler_identity(folder: Path, *, entered: bool) -> list[str]:
     or is not there: what it compiled is kept while a disk is not mounted.
 
     Clang compiles with the libstdc++ of a GCC that it looks for each time: another GCC is another compiler.
+    That stands last, and is left out where Clang does not tell it.
     """
     name = "" if entered else cached_compiler(folder)
     if not name:

@@ -165,9 +165,8 @@ def _forget_other_compiler(
     elsewhere = False
     if isinstance(before, dict):
         other = other or any(_line(before, name) != _line(now, name) for name in names)
-        other = other or bool(
-            before.get("compiler") and now["compiler"] and before["compiler"] != now["compiler"]
-        )
+        both = zip(before.get("compiler") or (), now["compiler"], strict=False)  # as far as both are known
+        other = other or any(one != another for one, another in both)
         # Code for `native` is this processor's, and what asked for it stands in a command as before.
         other = other or before.get("processor", []) != now["processor"]
         elsewhere = any(_line(before, name) != _line(now, name) for name in SEARCHED)

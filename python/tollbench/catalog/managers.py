@@ -32,7 +32,8 @@ def manager() -> Manager:
 
 
 # Files that managers write whenever a package comes or goes: dpkg, rpm before and since Fedora 36, with what
-# its database has not taken over yet, pacman's folder, and apk before and since version 3.
+# its database has not taken over yet, Berkeley's of older ones, the folders of portage, xbps and pacman, and
+# apk before and since version 3.
 DATABASES = (
     "/var/lib/dpkg/status",
     "/var/lib/rpm/rpmdb.sqlite",
@@ -40,6 +41,9 @@ DATABASES = (
     "/usr/lib/sysimage/rpm/rpmdb.sqlite",
     "/usr/lib/sysimage/rpm/rpmdb.sqlite-wal",
     "/usr/lib/sysimage/rpm/Packages.db",
+    "/var/lib/rpm/Packages",
+    "/var/db/pkg",
+    "/var/db/xbps",
     "/var/lib/pacman/local",
     "/lib/apk/db/installed",
     "/usr/lib/apk/db/installed",

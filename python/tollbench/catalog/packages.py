@@ -26,7 +26,7 @@ class Need:
     """One thing from outside: how to see that it is there, and the packages that bring it."""
 
     name: str
-    group: str  # "build", "compiler", "library", "language", "root", "extra" or "test"
+    group: str  # "build", "compiler", "library", "language", "root", "extra", "step" or "test"
     purpose: str
     packages: tuple[str, ...]
     command: tuple[str, ...] = ()
@@ -114,9 +114,9 @@ def command_for(needs: Iterable[Need]) -> str:
     """The command to type for this system's package manager; what it has no name for is told behind it."""
     sudo = "" if os.geteuid() == 0 else "sudo "
     offered, others = by_offer(needs)
-    before = [table()[name] for need in others for name in need.after]
-    offered += by_offer(missing(before))[0]
     known = manager()
+    before = missing(table()[name] for need in others for name in need.after)
+    offered += before if known is APT else by_offer(before)[0]  # apt's index may be empty yet
     names = package_names(offered) if known is APT else _elsewhere(offered, known.name)
     commands = [f"{sudo}{known.install} {' '.join(names)}"] if names else []
     commands += [need.otherwise.format(sudo=sudo) for need in others if need.otherwise]
@@ -151,7 +151,9 @@ def by_offer(needs: Iterable[Need]) -> tuple[list[Need], list[Need]]:
     for need in needs:
         if name == APT.name:
             will_do = [package for package in _alternatives(need) if _new_enough(need, package)]
-            certain = will_do and need.group != "extra" and not need.otherwise
+            # With an empty index nobody knows: a toolchain's package is asked for, and looked at then.
+            otherwise = need.otherwise and not (need.oldest and not _has_index())
+            certain = will_do and need.group != "extra" and not otherwise
             known = certain or any(map(_apt_knows, will_do))
         else:
             known = name in need.elsewhere
@@ -254,6 +256,11 @@ def candidates(pattern: str) -> tuple[str, ...]:
 def _apt_knows(name: str) -> bool:
     """Whether it has this very package on offer."""
     return bool(_candidate(name))
+
+
+def _has_index() -> bool:
+    """Whether apt knows any package of the table."""
+    return bool(_on_offer(frozenset(each for need in table().values() for each in _alternatives(need))))
 
 
 def _new_enough(need: Need, name: str) -> bool:

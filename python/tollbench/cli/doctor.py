@@ -48,7 +48,7 @@ def examine_packages() -> dict[str, Any]:
     """
     from tollbench.catalog import packages
 
-    needs = list(packages.table().values())
+    needs = [need for need in packages.table().values() if need.group != "step"]
     missing = packages.missing(needs)
     return {
         "needs": [

@@ -41,11 +41,14 @@ def command(
     from tollbench.building.languages import too_old
     from tollbench.catalog import packages
 
+    asked: set[str] = set()
     for _ in range(2):  # apt may know more once its index is up to date, and a new compiler has wishes too
         needs = _wanted(names or [], languages=languages, compilers=compilers)
-        offered, _others = packages.by_offer(list(_lacking(needs).values()))
+        wanted = [need for name, need in _lacking(needs).items() if name not in asked]
+        offered, _others = packages.by_offer(wanted)
         if not offered:
             break
+        asked |= {need.name for need in offered}
         packages.install(offered, say)
     lacking = _lacking(needs)
     if as_json:
@@ -53,6 +56,12 @@ def command(
     for need in needs if not as_json else ():
         told = too_old(need) or need.found() or "missing"
         tell(f"  {'-' if need.name in lacking else ' '} {need.name:17} {told}")
+    hidden = [place for name, need in lacking.items() if name in asked and (place := need.found())]
+    if hidden:
+        raise TollError(
+            f"installed, but an older one comes first on PATH: {', '.join(hidden)}",
+            "bring that one up to date, or take its folder off PATH",
+        )
     if lacking:
         what = ", ".join(f"{need.name} ({need.purpose})" for need in lacking.values())
         step = packages.command_for(lacking.values())

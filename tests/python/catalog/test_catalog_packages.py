@@ -50,7 +50,7 @@ def test_the_table_is_well_formed():
         assert set(entry.get("after", ())) <= set(raw), name
         assert not re.search(r"\b(apt|apt-get|dnf|pacman) ", entry.get("otherwise", "")), name
         assert set(entry.get("elsewhere", {})) <= {"dnf", "pacman", "zypper", "apk"}, name
-        assert entry["group"] in ("build", "library", "language", "root", "extra", "test"), name
+        assert entry["group"] in ("build", "library", "language", "root", "extra", "step", "test"), name
         assert any(entry.get(key) for key in looks - {"library"}), name
     assert {need.name for need in packages.group("build")} >= {"cmake", "ninja", "cxx", "json"}
 

@@ -76,13 +76,14 @@ def test_a_toolchain_that_is_too_old_is_asked_for_like_one_that_is_missing(
     old = replace(HERE, name="rust", packages=("cargo-pkg",), oldest="1.85", otherwise="{sudo}fetch rust")
     monkeypatch.setattr(languages, "too_old", lambda need: "cargo 1.63.0 is older" if need == old else "")
     monkeypatch.setitem(packages.table(), "rust", old)
-    for version, brought in (("1.65", []), ("1.96", [["rust"], ["rust"]])):
+    for version, brought in (("1.65", []), ("1.96", [["rust"]])):
         monkeypatch.setattr(packages, "_candidate", lambda _name, version=version: version)
         asked.clear()
         with pytest.raises(TollError) as failure:
             setup.command(["rust"], languages=False)
         assert asked == brought
         assert "- rust              cargo 1.63.0 is older" in capsys.readouterr().out
+        assert ("comes first on PATH" in failure.value.what) == bool(brought)
     monkeypatch.setattr(packages, "_candidate", lambda _name: "1.65")
     with pytest.raises(TollError) as failure:
         setup.command(["rust"], as_json=True)

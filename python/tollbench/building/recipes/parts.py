@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -19,6 +20,7 @@ _ERROR = re.compile(r"^(\[ERROR\] \S|error(\[\w+\])?:|\S+:\d+(:\d+)?: )")
 _WARNING = re.compile(r"^\S+ ([Ww]arning\b|\[-W)")
 _ENDS_EARLY = re.compile(r"error:(\s*\[.*\])?$")
 _LONGEST = 300
+_LONGEST_ANSWER_S = 20.0
 _PROPERTY = re.compile(r"-D[\w.]+=")
 WITHHELD = "..."  # in place of what may be a secret
 
@@ -163,10 +165,13 @@ def _without_secrets(value: str, plain: re.Pattern[str]) -> str:
 
 
 def told(*command: str, **variables: str) -> str:
-    """What a command prints, stripped, with these variables beside the user's; "" where it fails."""
+    """What a command prints, stripped, with these variables beside the user's; "" where it fails.
+
+    Or where it does not answer: one that fetches itself first, or lies on a disk that is gone.
+    """
     try:
-        done = run_tool(command, env={**os.environ, **variables})
-    except OSError:
+        done = run_tool(command, env={**os.environ, **variables}, limit_s=_LONGEST_ANSWER_S)
+    except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
