@@ -134,18 +134,6 @@ function(toll_line_of result file pattern)
   set(${result} "${line}" PARENT_SCOPE)
 endfunction()
 
-# Boost's headers, in a version that some contender takes where there is one: a folder that is searched first may hold
-# an older one. Each contender looks at Boost_VERSION_STRING besides, as a search for a version fails where the target
-# is there by then, and leaves it there.
-macro(toll_find_boost)
-  if(NOT TARGET Boost::headers)
-    find_package(Boost 1.74 QUIET)
-  endif()
-  if(NOT TARGET Boost::headers OR NOT Boost_FOUND)
-    find_package(Boost QUIET)
-  endif()
-endmacro()
-
 # Sets `result` to the version that a header defines as <prefix>_MAJOR, <prefix>_MINOR and <prefix>_PATCH.
 function(toll_version_in_header result header prefix)
   set(parts "")

@@ -1,6 +1,6 @@
 # Boost.Asio with C++20 coroutines: headers alone. Its thread pool and its coroutines over an
 # executor's own type are there since Boost 1.74.
-toll_find_boost()
+include("${CMAKE_CURRENT_LIST_DIR}/../TollFindBoost.cmake")
 if(TARGET Boost::headers AND Boost_VERSION_STRING VERSION_GREATER_EQUAL 1.74)
   add_library(toll_contender_boost_asio INTERFACE)
   target_link_libraries(toll_contender_boost_asio INTERFACE Boost::headers)

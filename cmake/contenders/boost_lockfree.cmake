@@ -1,5 +1,5 @@
 # Boost.Lockfree: queues without locks. Headers alone.
-toll_find_boost()
+include("${CMAKE_CURRENT_LIST_DIR}/../TollFindBoost.cmake")
 if(TARGET Boost::headers AND Boost_VERSION_STRING VERSION_GREATER_EQUAL 1.74)
   add_library(toll_contender_boost_lockfree INTERFACE)
   target_link_libraries(toll_contender_boost_lockfree INTERFACE Boost::headers)

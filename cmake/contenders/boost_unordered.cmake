@@ -1,7 +1,7 @@
 # Boost.Unordered's map with a node an element and closed addressing. One may ask it for a text by a view since
 # Boost 1.79. A search for that version would forget the older Boost that others have found, so its number is
 # looked at instead.
-toll_find_boost()
+include("${CMAKE_CURRENT_LIST_DIR}/../TollFindBoost.cmake")
 if(TARGET Boost::headers AND Boost_VERSION_STRING VERSION_GREATER_EQUAL 1.79)
   add_library(toll_contender_boost_unordered INTERFACE)
   target_link_libraries(toll_contender_boost_unordered INTERFACE Boost::headers)

@@ -1,5 +1,5 @@
 # Boost.Unordered's open-addressing maps, which store the elements in their table: since Boost 1.81.
-toll_find_boost()
+include("${CMAKE_CURRENT_LIST_DIR}/../TollFindBoost.cmake")
 if(TARGET Boost::headers AND Boost_VERSION_STRING VERSION_GREATER_EQUAL 1.81)
   add_library(toll_contender_boost_unordered_flat INTERFACE)
   target_link_libraries(toll_contender_boost_unordered_flat INTERFACE Boost::headers)

@@ -1,6 +1,6 @@
 # Boost.Unordered's open-addressing maps with a node an element: since Boost 1.82. A search for that version
 # would forget the older Boost that others have found, so its number is looked at instead.
-toll_find_boost()
+include("${CMAKE_CURRENT_LIST_DIR}/../TollFindBoost.cmake")
 if(TARGET Boost::headers AND Boost_VERSION_STRING VERSION_GREATER_EQUAL 1.82)
   add_library(toll_contender_boost_unordered_node INTERFACE)
   target_link_libraries(toll_contender_boost_unordered_node INTERFACE Boost::headers)

@@ -171,12 +171,12 @@ def _read(folder: FleetFolder) -> tuple[FleetRun, dict[str, Comparisons]]:
     rows, found = folder.found(), {}
     if folder.request.kind == "run":
         return rows, {}
-    hosts = []
+    hosts, shares = [], folder.request.shares()
     for row in rows.hosts:
         told = row
         if row.status is HostStatus.OK and row.file:
             try:
-                found[row.host] = sound_comparison(folder.request, folder.path / row.file, row.host)
+                found[row.host] = sound_comparison(folder.request, folder.path / row.file, row.host, shares)
             except TollError as error:
                 reason = f"its result cannot be used: {shown(error.what, 300)}"
                 told = row.model_copy(update={"status": HostStatus.REFUSED, "reason": reason})

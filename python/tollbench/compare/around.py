@@ -14,8 +14,10 @@ from tollbench.launching.interrupt import Interrupt
 from tollbench.launching.kept_running import KeptRunning
 from tollbench.text import shown
 
-LIMIT_S = 600.0  # of each command: `make -j8` takes its time, whatever a launch may take
-_LIMIT_AFTERWARDS_S = 60.0  # nobody can stop these
+# At least, of each command, however little a launch may take: `make -j8` takes its time. Nobody can stop
+# those that end something.
+LIMIT_S = 600.0
+_LIMIT_AFTERWARDS_S = 60.0
 _AFTERWARDS = ("conclude", "cleanup")  # what was begun is ended, also where somebody asked to stop
 
 
@@ -55,6 +57,7 @@ class Surroundings:
 
     around: Around
     interrupt: Interrupt | None = None
+    launch_s: float = 0.0  # the longest that a launch may take
     _kept: KeptRunning = field(default_factory=KeptRunning)
     _set_up: bool = False
 
@@ -66,7 +69,7 @@ class Surroundings:
         for command, (folder, environment) in _each(self.around.setup, places):
             told = _told("setup", command)
             try:
-                self._kept.start(told, command, environment, folder, LIMIT_S, self.interrupt)
+                self._kept.start(told, command, environment, folder, self._limit_s("setup"), self.interrupt)
             except LaunchFailed as failure:
                 raise LaunchFailed(f"no side was launched: {told} {failure.reason}") from None
 
@@ -97,6 +100,9 @@ class Surroundings:
         self._of(side, "conclude", folder, environment)
         self._check("was launched in vain")
 
+    def _limit_s(self, what: str) -> float:
+        return max(self.launch_s, _LIMIT_AFTERWARDS_S if what in _AFTERWARDS else LIMIT_S)
+
     def _check(self, launch: str) -> None:
         try:
             self._kept.check()
@@ -116,7 +122,7 @@ class Surroundings:
                 ("/bin/sh", "-c", command),
                 environment,
                 folder,
-                _LIMIT_AFTERWARDS_S if what in _AFTERWARDS else LIMIT_S,
+                self._limit_s(what),
                 None if what in _AFTERWARDS else self.interrupt,
             )
         except LaunchFailed as failure:

@@ -89,6 +89,8 @@ def _changed_functions(files: Sequence[str]) -> ChangedFunctions | str:
             return f"functions were not compared: {Path(file).name} {reason}"
     try:
         return ChangedFunctions(*images)
+    except Unreadable as reason:
+        return f"functions were not compared: one of {' and '.join(files)} {reason}"
     except DAMAGES:
         return f"functions were not compared: one of {' and '.join(files)} is damaged"
 

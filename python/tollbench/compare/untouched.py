@@ -272,7 +272,8 @@ class _Runs:
 
     @cached_property
     def _met(self) -> Set[Function]:
-        return {(place.pair, place.a) for place in self.match.places if place.kind is PlaceKind.CODE}
+        met = {(place.pair, place.a) for place in self.match.places if place.kind is PlaceKind.CODE}
+        return met | self.match.called_from_outside()
 
     def _called_by_some(self, runs: Iterable[Executed], around: Set[Function]) -> Set[Function]:
         """Functions that are called by anything but what stands about the benchmarks.

@@ -8,7 +8,7 @@ that takes the other one is other code.
 from __future__ import annotations
 
 from tollbench.counting.image import IRELATIVE, Extents, Image, Relocation
-from tollbench.counting.neighbours import Neighbours, plain_name
+from tollbench.counting.neighbours import OF_TYPES, Meaning, Neighbours
 from tollbench.counting.paired_places import Found, PairedPlace, PlaceKind, Places
 from tollbench.counting.texts import Folders
 from tollbench.counting.walked_image import WalkedImage
@@ -320,7 +320,7 @@ class Addresses:
         here, there = a.ended_by(left), b.ended_by(right)
         if here is None or there is None:
             return
-        if plain_name(a.object_name(here)) != plain_name(b.object_name(there)):
+        if a.object_name(here) != b.object_name(there):
             self._wait_for(left, here, there)
             return
         size = min(left - here, right - there)
@@ -335,16 +335,22 @@ class Addresses:
         begin, there = ones.starts[one], others.starts[other]
         if begin - left != there - right or begin - left > MOST_BIAS_BYTES:
             return
-        if plain_name(ones.names[one]) != plain_name(others.names[other]):
+        if self._a.object_name(left).startswith(OF_TYPES):
+            return  # each constructor has such an address, and nothing behind it is meant
+        if ones.names[one] != others.names[other]:
             self._wait_for(left, begin, there)
         else:
             self.object_beside(begin, there)
 
     def _wait_for(self, address: int, begin: int, there: int) -> None:
         index = self._a.image.objects.containing(address)
-        begins = index is not None and self._a.image.objects.starts[index] == address
-        explained = begins or (index is None and self._a.text(address) is not None)
-        self._known.neighbours.append(Neighbours(self._found, self._pair, begin, there, explained))
+        if index is not None:
+            own = self._a.image.objects.starts[index] == address
+            meaning = Meaning.OWN if own else Meaning.AMID
+        else:  # a text that is empty may be the gap before an object
+            own = bool(self._a.text(address)) or self._a.ended_by(address) is not None
+            meaning = Meaning.OWN if own else Meaning.NONE
+        self._known.neighbours.append(Neighbours(self._found, self._pair, begin, there, meaning))
 
     def object_beside(self, begin: int, there: int) -> None:
         """Two objects, of which the places that this is about may have an address outside of them."""

@@ -41,7 +41,8 @@ _SEGMENT_BYTES, _SECTION_BYTES = 56, 64  # of an entry of its tables
 MOST_SECTIONS = 1000  # programs have some forty
 _LONGEST_NAME = 2**16
 _NO_SECTION = 0xFFF1  # SHN_ABS
-_MARKS_OF_THE_LINKER = ("__bss_start", "_edata", "_end")  # exported by programs, where its sections end
+# Exported by programs: where sections begin and end.
+_MARKS_OF_THE_LINKER = ("__bss_start", "_edata", "_end", "__data_start", "data_start")
 _MARK_OF_THE_FILE = "__dso_handle"
 MOST_CODE_BYTES = 16 << 20  # some 4 million instructions, which take 5 s to read
 ALLOCATED, WRITABLE, EXECUTABLE, THREAD_LOCAL = 0x2, 0x1, 0x4, 0x400
@@ -337,7 +338,9 @@ class Image:
             kind = int(row["info"]) & TYPE_OF_INFO
             value, size = int(row["value"]), int(row["size"])
             defined = int(row["section"]) != 0
-            if defined and kind == NO_TYPE and (place := self.section_at(value)) and place.is_code:
+            number = int(row["section"]) == _NO_SECTION
+            in_code = defined and not number and (place := self.section_at(value)) and place.is_code
+            if kind == NO_TYPE and in_code:
                 kind = FUNCTION  # as some assemblers leave it
             # Of data, assemblers leave it that way too, and so does `ld -b binary`.
             untyped = dynamic and defined and kind == NO_TYPE

@@ -65,6 +65,7 @@ class Match:
         while waiting := self._known.neighbours:
             self._known.neighbours = []
             for each in list(meant(self._walked, waiting)):
+                self._check_time()
                 self._addresses(each.pair, each.found).object_beside(each.a, each.b)
             self._walk()
         for place, found in self.places.items():
@@ -76,10 +77,13 @@ class Match:
 
     def _walk(self) -> None:
         while (place := self._walked.next()) is not None:
-            if time.monotonic() > self._until:
-                raise Unreadable("the walk through it takes more time than there is")
+            self._check_time()
             found = self.places[place]
             self._look(place, found, self._addresses(place.pair, found))
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self._until:
+            raise Unreadable("the walk through it takes more time than there is")
 
     def _addresses(self, pair: int, found: Found) -> Addresses:
         return Addresses(self._walked, self._known, pair, found)
@@ -94,6 +98,11 @@ class Match:
             (Path(os.fsdecode(one)), Path(os.fsdecode(other)))
             for one, other in self._known.folders.taken.items()
         ]
+
+    def called_from_outside(self) -> set[Function]:
+        """Functions of the first side that run though nothing that is walked need lead to them."""
+        sides = enumerate(one for one, _ in self._walked.pairs)
+        return {(pair, start) for pair, image in sides for start in image.called_from_outside()}
 
     def differing(self, of_others: Set[Function], common: Set[Function]) -> list[PairedPlace]:
         """What differs of all that a run may need.

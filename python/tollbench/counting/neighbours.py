@@ -8,14 +8,21 @@ reached in no other way, while of what merely moved there each has its own count
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from tollbench.counting.paired_places import Found, PlaceKind, Places
 
-_NUMBERED = re.compile(r"\.\d+$")  # what C compilers put behind the names of variables in functions
-_OF_TYPES = "_ZT"  # tables of virtual functions and the like, which nothing indexes from before their begin
+OF_TYPES = "_ZT"  # tables of virtual functions and the like, which nothing indexes from before their begin
+
+
+class Meaning(Enum):
+    """What an address is that an object stands behind, or ends at."""
+
+    OWN = "the begin of an object, the end of one, or a text"
+    AMID = "within an object"
+    NONE = "within none: but for what stands behind it, nobody would take it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +33,31 @@ class Neighbours:
     pair: int
     a: int
     b: int
-    explained: bool  # the address is the begin of an object itself, or may be that of a text
-
-
-def plain_name(symbol: str) -> str:
-    """A variable's name without its number."""
-    return _NUMBERED.sub("", symbol)
+    meaning: Meaning
 
 
 def meant(places: Places, waiting: Sequence[Neighbours]) -> Iterator[Neighbours]:
     """Those that the address may be meant for: they stand for each other elsewhere, or nothing else tells."""
     ones, others = _reached(places)
+    seen = set()
     for each in waiting:
+        if (key := (id(each.found), each.pair, each.a, each.b, each.meaning)) in seen:
+            continue
+        seen.add(key)
         a, b = (side.image for side in places.pairs[each.pair])
         section, section_b = a.section_at(each.a), b.section_at(each.b)
-        names = [side.objects.names[side.objects.starts.index(at)] for side, at in ((a, each.a), (b, each.b))]
         if section is None or section_b is None or (section.zero and section_b.zero):
             continue
-        if all(name.startswith(_OF_TYPES) for name in names):
+        walked = zip(places.pairs[each.pair], (each.a, each.b), strict=True)
+        if all(side.object_name(at).startswith(OF_TYPES) for side, at in walked):
             continue
         counterparts = ones.get((each.pair, each.a), set())
         lacking = [not counterparts, (each.pair, each.b) not in others]
         # Of variables, and where the address has a meaning of its own, a new neighbour is no reason to doubt.
-        doubtful = all(lacking) if each.explained or section.varies else any(lacking)
+        if each.meaning is Meaning.OWN or section.varies:
+            doubtful = all(lacking)
+        else:
+            doubtful = each.meaning is Meaning.NONE or any(lacking)
         if doubtful or each.b in counterparts:
             yield each
 

@@ -9,11 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from tollbench.counting.code import Code, Use, decode
-from tollbench.counting.image import COPY, INITIALISERS, Image, Unreadable
+from tollbench.counting.image import COPY, INITIALISERS, IRELATIVE, Image, Unreadable
 from tollbench.counting.relative_tables import relative_tables
 from tollbench.counting.texts import text_at
 
 _FINALIZES = ("__cxa_finalize", "__cxa_finalize@GLIBC_2.2.5")
+_FINDS_HANDLERS = ("__gxx_personality_", "__gcc_personality_", "_Unwind_")
 _POINTER_BYTES = 8
 UNWINDING = (".eh_frame", ".eh_frame_hdr", ".gcc_except_table")  # compared function by function
 
@@ -100,6 +101,26 @@ class WalkedImage:
             or (self.begins_text(address) and self.text(address) != b"")
             or self.image.objects.containing(address) is not None
         )
+
+    def called_from_outside(self) -> set[int]:
+        """Functions to which nothing in a file need lead: those by which the dynamic linker chooses others
+        for this processor, those by which exceptions find their handlers, and what these call.
+        """
+        resolvers = (item.addend for item in self.image.relocations.values() if item.kind == IRELATIVE)
+        handlers = (
+            start
+            for start, name in zip(self.image.functions.starts, self.image.functions.names, strict=True)
+            if name.startswith(_FINDS_HANDLERS)
+        )
+        found: set[int] = set()
+        waiting = [*resolvers, *handlers]
+        while waiting:
+            index = self.image.functions.containing(waiting.pop())
+            if index is None or (start := self.image.functions.starts[index]) in found:
+                continue
+            found.add(start)
+            waiting += [item.target for item in self.code(start).references if item.use is Use.GOES_TO]
+        return found
 
     def filled_in(self, code: Code) -> bool:
         """Whether the dynamic linker writes into a function."""

@@ -17,7 +17,6 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, Self
 
@@ -87,7 +86,6 @@ class FleetRequest(BaseModel):
                 return found
         return 0.01  # what it is where nothing is said
 
-    @cached_property
     def shares(self) -> dict[str, tuple[int, int]]:
         """As `hosts.shares`; empty where every host compares everything."""
         return shares([host.host() for host in self.hosts]) if self.spread else {}

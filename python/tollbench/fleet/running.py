@@ -7,7 +7,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -160,7 +160,7 @@ class FleetSession:
 
     def _part(self, host: Host) -> tuple[str, ...]:
         """What `toll compare` is told besides where hosts share the benchmarks."""
-        share = self.folder.request.shares.get(host.name)
+        share = self.folder.request.shares().get(host.name)
         if share is None:
             return ()
         return ("--share", f"{share[0]}/{share[1]}", "--level", f"{_level(share):.6f}")
@@ -441,11 +441,13 @@ def check_result(request: FleetRequest, path: Path, row: HostRow) -> None:
             if run_file.header().uuid != row.run:
                 raise TollError("it is of another run", "ask again: --resume")
     else:
-        sound_comparison(request, path, row.host)
+        sound_comparison(request, path, row.host, request.shares())
 
 
-def sound_comparison(request: FleetRequest, path: Path, host: str) -> Comparisons:
-    """What a host found, of what it was asked for. Raises TollError for anything else.
+def sound_comparison(
+    request: FleetRequest, path: Path, host: str, shares: Mapping[str, tuple[int, int]]
+) -> Comparisons:
+    """What a host found, of what it was asked for; `shares` are the request's. Raises TollError for else.
 
     A raw file has no identity of its own: a host may answer with one that it made on another day.
     """
@@ -453,7 +455,7 @@ def sound_comparison(request: FleetRequest, path: Path, host: str) -> Comparison
     commits = tuple(_OF_TWINS.sub("", side) for side in stored.header.sides)
     if commits != tuple(commit[:12] for commit in request.revisions):
         raise TollError("it compares other revisions", "ask again: --resume")
-    level = _level(request.shares.get(host, (1, 1)))
+    level = _level(shares.get(host, (1, 1)))
     if (stored.header.threshold, f"{stored.header.level:.6f}") != (request.threshold, f"{level:.6f}"):
         raise TollError("it was judged by another threshold or level", "ask again: --resume")
     return stored.comparisons

@@ -105,6 +105,7 @@ def test_no_recipe_looks_above_the_checkout(
         (source.parent / "Cargo.lock").write_text(f"version = 3\n\n[[package]]\n{PACKAGE}")
     job = Job(recipe.tool(Path(place)), root, source, root / "build/out" / name, root / "build/program")
     job.out.mkdir(parents=True)
+    recipe.begin(job)
     for step in recipe.steps(job):
         environment = {**os.environ, **step.environment}
         done = run_tool(step.command, one_stream=True, cwd=step.cwd, env=environment, limit_s=120)

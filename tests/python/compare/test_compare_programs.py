@@ -591,7 +591,7 @@ def test_both_sides_are_read_by_one_clock(loads: tuple[bool, bool], ns: float) -
 
 def test_a_side_that_does_not_say_what_it_offers_is_named() -> None:
     kind, sides = resolve([WrittenSide(FAKE), WrittenSide(f"{FAKE} hangs")])
-    subject = subject_of(kind, sides, MeasuringOptions(1.0))
+    subject = subject_of(kind, sides, MeasuringOptions(5.0))
     item = only(compare(subject, ComparisonSettings()))
     assert item.verdict is Verdict.FAILED
     assert item.reason.startswith(f"{FAKE} hangs does not describe itself: it did not end within")

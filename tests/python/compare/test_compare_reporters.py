@@ -40,7 +40,7 @@ def written(path, found):
         return
     with open(path, "w") as file:
         file.write("twisted" if "twisted" in words else json.dumps(found))
-known = ("slow", "silent", "twisted", "crash", "log", "has", "ends")
+known = ("slow", "silent", "twisted", "crash", "log", "has", "ends", "unlisted", "unheard")
 if "crash" in words:
     sys.exit("no such table")
 """
@@ -79,10 +79,13 @@ listed = {"a.B.sum": ["10", "20"], "a.B.sum2": None, "a.C.pair": ["1,2", "3"], "
 listed = {name: of for name, of in listed.items() if name in words.get("has", "a.B.sum,a.B.sum2").split(",")}
 listed = {name: of for name, of in listed.items() if any(re.search(one, name) for one in chosen or [""])}
 if "-lp" in given:
-    print("a line of the jar's own\nBenchmarks: ")
-    for method, of in listed.items():
+    if "unheard" in words:
+        sys.exit("lp is not a recognized option")
+    print("" if "unlisted" in words else "a line of the jar's own\nBenchmarks: ")
+    for method, of in [] if "unlisted" in words else [*listed.items()] * 2:  # as of a class with two modes
         print(method)
-        print('  param "n" = {' + ", ".join(of) + "}" if of else "", end="\n" if of else "")
+        if of:
+            print('  param "n" = {' + ", ".join(of) + '}\n  param "a" = {x}')
     sys.exit()
 assert after("-bm") == "avgt" and after("-f") == "1"
 found = []
@@ -97,7 +100,7 @@ for method, of in listed.items():
         truth = {"10": 100.0, "20": 200.0, "1,2": 12.0, "3": 3.0, "1": 1.0, None: 5.0}[value]
         raw = [[ns(truth) for _ in range(int(after("-i")))]]
         one = {"benchmark": method, "primaryMetric": {"scoreUnit": "ns/op", "rawData": raw}}
-        found.append({**one, "params": {"n": value}} if value else one)
+        found.append({**one, "params": {"a": "x", "n": value}} if value else one)
 print("# JMH version: 1.37")
 written(after("-rff"), found)
 """
@@ -134,7 +137,11 @@ written(after("--json-output"), {"results": found})
 KINDS: dict[str, tuple[str, str, dict[str, float]]] = {
     "pyperf": ("import pyperf", PYPERF, {"sum list": 100.0, "größe": 2e6}),
     "pytest-benchmark": ("", PYTEST, {"test_b.py::test_sum[größe]": 100.0}),
-    "jmh": ("META-INF/BenchmarkList", JMH, {"a.B.sum: n=10": 100.0, "a.B.sum: n=20": 200.0, "a.B.sum2": 5.0}),
+    "jmh": (
+        "META-INF/BenchmarkList",
+        JMH,
+        {"a.B.sum: a=x, n=10": 100.0, "a.B.sum: a=x, n=20": 200.0, "a.B.sum2": 5.0},
+    ),
     "folly": ("bm_min_usec", FOLLY, {"sum(10)": 100.0, "relative": 50.0}),
     "seastar": ("mad-columns", SEASTAR, {"group.sum": 100.0, "group.sum2": 7.0}),
 }
@@ -196,7 +203,7 @@ def failed(found: dict[str, Comparison]) -> list[str]:
 
 def test_only_what_is_wanted_of_a_jar_is_tried(tmp_path: Path) -> None:
     words = f"log={tmp_path / 'log'} has=a.B.sum,a.B.sum2,a.C.pair | sum -e x"
-    assert list(jmh(tmp_path, words, f"{words} -gc true", pattern="n=2|pair")) == ["a.B.sum: n=20"]
+    assert list(jmh(tmp_path, words, f"{words} -gc true", pattern="a=x, n=2|pair")) == ["a.B.sum: a=x, n=20"]
     assert (tmp_path / "log").read_text().splitlines()[0] == "sum"  # the side's own choice, for the list
     assert set((tmp_path / "log").read_text().splitlines()[1:]) == {"sum", r"^a\.B\.sum$"}
 
@@ -206,17 +213,25 @@ def test_one_that_throws_costs_its_own_rows_alone(tmp_path: Path, ends: str) -> 
     side = f"has=a.B.sum2,a.D.throws{ends} |"
     found = jmh(tmp_path, side, side)
     assert not failed({name: item for name, item in found.items() if "throws" not in name})
-    thrown = "a.D.throws: n=2"
-    assert sorted(found) == ["a.B.sum2", "a.D.throws: n=1", thrown]
-    assert failed(found) == (["a.D.throws: n=1", thrown] if ends else [thrown])
+    thrown = "a.D.throws: a=x, n=2"
+    assert sorted(found) == ["a.B.sum2", "a.D.throws: a=x, n=1", thrown]
+    assert failed(found) == (["a.D.throws: a=x, n=1", thrown] if ends else [thrown])
     assert "gives no result for it, as benchmarks do that throw" in found[thrown].reason
+
+
+@pytest.mark.parametrize("words", ["unlisted", "unheard"])
+def test_a_jar_that_lists_nothing_is_tried_as_a_whole(tmp_path: Path, words: str) -> None:
+    """Its list goes elsewhere, or JMH is older than the option."""
+    found = jmh(tmp_path, f"{words} |", f"{words} |", pattern="n=2|sum2")
+    assert list(found) == ["a.B.sum: a=x, n=20", "a.B.sum2"]
+    assert not failed(found)
 
 
 def test_a_comma_in_a_parameter_is_a_part_of_its_value(tmp_path: Path) -> None:
     found = jmh(tmp_path, "has=a.C.pair |", "has=a.C.pair slow=2 |", rounds=9)
-    assert list(found) == ["a.C.pair: n=1,2", "a.C.pair: n=3"]
+    assert list(found) == ["a.C.pair: a=x, n=1,2", "a.C.pair: a=x, n=3"]
     assert [item.verdict for item in found.values()] == [Verdict.SLOWER] * 2
-    assert found["a.C.pair: n=1,2"].a_ns == pytest.approx(12.0, rel=0.05)
+    assert found["a.C.pair: a=x, n=1,2"].a_ns == pytest.approx(12.0, rel=0.05)
 
 
 @pytest.mark.parametrize(("older", "newer"), [("old", ""), ("newest", ""), ("newest", "newest")])

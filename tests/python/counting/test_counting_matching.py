@@ -426,3 +426,44 @@ def test_the_mark_of_a_file_is_no_variable(
     registers = LISTS.replace("int main() {", DESTROYED)
     moved = compiled(tmp_path, "p", registers, *options, first=[nothing(tmp_path)])
     assert differences(match(unchanged(registers, *options), moved)) == {}
+
+
+# Both tables have their own users, so that what stands before them is all that tells which one is meant.
+EITHER = """
+#include <stdio.h>
+#define TABLE(NAME) __attribute__((used, aligned(64))) static const int NAME
+TABLE(first)[3] = {1, 2, 3};
+TABLE(days)[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+TABLE(leap)[12] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+__attribute__((noinline)) int in_month(int month) {
+  const int* at;
+  __asm__("lea days-4(%%rip), %0" : "=r"(at));
+  return at[month];
+}
+__attribute__((noinline)) int either(const int* one, const int* other, int at) { return one[at] + other[at]; }
+int main(int count, char** words) { printf("%d\\n", in_month(count) + either(days, leap, count) + first[1]); }
+"""
+
+
+def test_another_one_of_two_tables_that_are_reached_from_before_their_begins_is_a_change(
+    tmp_path: Path, unchanged: Callable[..., Path]
+) -> None:
+    other = compiled(tmp_path, "p", EITHER.replace("lea days-4", "lea leap-4"), "-x", "c")
+    assert differences(match(unchanged(EITHER, "-x", "c"), other))
+    assert match(unchanged(EITHER, "-x", "c"), compiled(tmp_path / "b", "p", EITHER, "-x", "c")).same()
+
+
+def test_what_the_dynamic_linker_calls_need_not_be_led_to(unchanged: Callable[..., Path]) -> None:
+    """It asks each chooser at start, also for what only a function uses that nothing else reaches."""
+    text = """
+    #include <stdio.h>
+    static int twice(int x) { return x * 2; }
+    __attribute__((noinline)) static int asked(void) { __asm__ volatile(""); return 1; }
+    static int (*choose(void))(int) { return asked() ? twice : 0; }
+    int widest(int x) __attribute__((ifunc("choose")));
+    int main(int count, char** words) { printf("%d\\n", widest(count)); }
+    """
+    program = unchanged(text, "-x", "c")
+    found = match(program, program)
+    image = Image(program)
+    assert {"choose", "asked"} <= {image.function_name(start) for _, start in found.called_from_outside()}

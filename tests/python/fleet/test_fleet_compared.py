@@ -52,24 +52,24 @@ def raw(path: Path, **changes: Any) -> Path:
 )
 def test_a_comparison_that_was_not_asked_for_is_refused(tmp_path, changes, said):
     asked = folder(tmp_path / "fleet", "one")
-    sound_comparison(asked.request, raw(tmp_path / "one.jsonl"), "one")
+    sound_comparison(asked.request, raw(tmp_path / "one.jsonl"), "one", asked.request.shares())
     with pytest.raises(TollError, match=said):
-        sound_comparison(asked.request, raw(tmp_path / "one.jsonl", **changes), "one")
+        sound_comparison(asked.request, raw(tmp_path / "one.jsonl", **changes), "one", asked.request.shares())
     asked.close()
 
 
 def test_a_part_is_judged_at_the_level_that_all_parts_need(tmp_path):
     asked = folder(tmp_path / "fleet", "one", "two", spread=True)
-    sound_comparison(asked.request, raw(tmp_path / "one.jsonl", level=0.975), "one")
+    sound_comparison(asked.request, raw(tmp_path / "one.jsonl", level=0.975), "one", asked.request.shares())
     with pytest.raises(TollError, match="another threshold or level"):
-        sound_comparison(asked.request, raw(tmp_path / "one.jsonl"), "one")
+        sound_comparison(asked.request, raw(tmp_path / "one.jsonl"), "one", asked.request.shares())
     asked.close()
 
 
 def test_a_commit_that_was_named_twice_is_two_sides(tmp_path):
     asked = folder(tmp_path / "fleet", "one", revisions=(COMMITS[0], COMMITS[0]))
     sides = ["1" * 12, "1" * 12 + " (2)"]
-    sound_comparison(asked.request, raw(tmp_path / "one.jsonl", sides=sides), "one")
+    sound_comparison(asked.request, raw(tmp_path / "one.jsonl", sides=sides), "one", asked.request.shares())
     asked.close()
 
 

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import unescape
 
 from tollbench.compare.adapters.one_after_another import InRound, OneAfterAnother, Values
+from tollbench.compare.adapters.whole_output import free_names
 from tollbench.compare.subject import Adapter, MeasuringOptions, Round, Side, Survey
 from tollbench.launching.answers import reading
 from tollbench.launching.command import Ended
@@ -401,7 +402,9 @@ def report_of(ended: Ended, *, any_code: bool = False) -> Report:
         raise LaunchFailed(last.told())
     # A report may be whole, and the process fail behind it: LeakSanitizer's code is 23.
     told = any_code or found.failed or ended.exit_code in _NOTHING_RAN
-    if ended.exit_code < 0 or (ended.exit_code and not told):
+    if ended.exit_code < 0:
+        raise LaunchFailed(ended.how())
+    if ended.exit_code and not told:
         raise LaunchFailed(f"{ended.how()}; its report is whole: --any-exit-code takes it")
     return found
 
@@ -525,11 +528,10 @@ def _numbered(benchmarks: Iterable[Benchmark]) -> Iterator[Benchmark]:
     In a loop, and behind GENERATE, each of them may do other work. As repetitions of one, a slow-down of the
     largest was no part of their median.
     """
-    count: Counter[tuple[str, str]] = Counter()
-    for benchmark in benchmarks:
-        count[benchmark.case, benchmark.name] += 1
-        number = count[benchmark.case, benchmark.name]
-        yield benchmark if number == 1 else benchmark._replace(name=f"{benchmark.name} ({number})")
+    benchmarks = list(benchmarks)
+    names = free_names([f"{each.case}\0{each.name}" for each in benchmarks])
+    for benchmark, name in zip(benchmarks, names, strict=True):
+        yield benchmark._replace(name=name.partition("\0")[2])
 
 
 def _below(element: ElementTree.Element, path: str, case: str) -> Iterator[Benchmark]:

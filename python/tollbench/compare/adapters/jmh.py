@@ -60,9 +60,14 @@ class Jmh(WholeOutput):
     def offered(self, side: Side) -> Sequence[str]:
         """Tries each that may match, as a list does not tell whether it works.
 
-        One that throws costs its own row alone; one that ends a launch of all has each tried by itself.
+        One that throws costs its own row alone; one that ends a launch of all has each tried by itself. What
+        lists nothing is tried as a whole.
         """
-        wanted = [each for each in self._listed(side) if each.may_match(self.options.pattern)]
+        listed = self._listed(side)
+        if not listed:
+            found = self._launched(side, None, None)[0]
+            return [name for name in found if re.search(self.options.pattern, name)]
+        wanted = [each for each in listed if each.may_match(self.options.pattern)]
         methods = [each.method for each in wanted]
         if not methods:
             return []
@@ -83,18 +88,22 @@ class Jmh(WholeOutput):
         return [name for name in names if re.search(self.options.pattern, name)]
 
     def _listed(self, side: Side) -> list[_Listed]:
-        listed = self.run(side, ["-lp"])
-        if listed.exit_code != 0:
-            raise LaunchFailed(f"does not list its benchmarks: it {listed.how()}")
-        text = listed.whole_stdout().decode("utf-8", "replace")
-        found: list[_Listed] = []
+        """One a method, which JMH lists once for each mode; none where it does not list them here.
+
+        JMH before 1.10.4 cannot, with `-v SILENT` or `-o` it does so elsewhere, and a jar with a main of its
+        own may measure all of them instead, which is to end soon.
+        """
+        listed = self.run(side, ["-lp", "-bm", "avgt", "-f", "1", *_BRIEFLY])
+        text = listed.whole_stdout().decode("utf-8", "replace") if listed.exit_code == 0 else ""
+        found: dict[str, _Listed] = {}
+        latest: _Listed | None = None
         for line in text[text.find(_LISTED) :].splitlines()[1:] if _LISTED in text else ():
             if match := _PARAMETER.fullmatch(line):
-                if found:
-                    found[-1].parameters[match[1]] = match[2]
+                if latest is not None:
+                    latest.parameters[match[1]] = match[2]
             elif line and not line[0].isspace():
-                found.append(_Listed(line.rstrip(), {}))
-        return found
+                latest = found.setdefault(line.rstrip(), _Listed(line.rstrip(), {}))
+        return list(found.values())
 
     def _tried(self, side: Side, methods: Sequence[str]) -> Values:
         self._trying = methods
@@ -129,7 +138,13 @@ class Jmh(WholeOutput):
         """
         shared = ["-bm", "avgt", "-tu", "ns", "-f", "1", "-rf", "json", "-rff", str(report)]
         if names is None:
-            return [*shared, "-foe", "false", *_BRIEFLY, *map(_only, self._trying)]
+            return [
+                *shared,
+                "-foe",
+                "false",
+                *_BRIEFLY,
+                *map(_only, self._trying),
+            ]  # none: all that there are
         method, parameters = self._parts[names[0]]
         several = any("," in value for value in parameters.values())
         arguments = [*shared, "-foe", "false" if several else "true", *_WARM_UP, *_ITERATIONS, _only(method)]
@@ -156,7 +171,7 @@ class Jmh(WholeOutput):
 
 
 def _name(method: str, parameters: Mapping[str, str]) -> str:
-    told = ", ".join(f"{key}={value}" for key, value in parameters.items())
+    told = ", ".join(f"{key}={value}" for key, value in sorted(parameters.items()))  # lists have any order
     return f"{method}: {told}" if told else method
 
 

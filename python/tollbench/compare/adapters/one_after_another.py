@@ -60,7 +60,7 @@ class OneAfterAnother(ABC):
         self._notes: dict[str, list[str]] = {}
         self.left_out: Values = {}  # of the last launch: what was measured, and disturbed
         self._visits = LayoutVisits(len(self.sides[0].layouts))
-        self._surroundings = Surroundings(options.around, options.interrupt)
+        self._surroundings = Surroundings(options.around, options.interrupt, options.limit_s)
         self.launch_overhead_ns = 0.0  # what a launch costs besides the measuring itself
 
     @abstractmethod

@@ -166,7 +166,13 @@ class Programs:
         """Where one of two has a load beside its timed thread: neither's own clock would be the other's."""
         loaded = self._loaded[name]
         if loaded.get(side, False) == loaded.get(against, False):
-            return []
+            without = [self.labels[each] for each, has in loaded.items() if not has]
+            if not (loaded.get(side, False) and without):
+                return []
+            return [
+                f"both time one thread beside others, which are a load; {without[0]} has none, so that all"
+                " are read by the wall's clock"
+            ]
         one, other = (side, against) if loaded.get(side) else (against, side)
         return [
             f"{self.labels[one]} times one thread beside others, which are a load, and {self.labels[other]}"

@@ -89,10 +89,24 @@ class WholeOutput(OneAfterAnother):
 
 def numbered(printed: Printed) -> Printed:
     """Tells benchmarks apart that have one name: the second in an output is "name (2)"."""
-    count: dict[str, int] = {}
-    for name, ns in printed:
-        count[name] = count.get(name, 0) + 1
-        yield (name if count[name] == 1 else f"{name} ({count[name]})"), ns
+    pairs = list(printed)
+    yield from zip(free_names([name for name, _ in pairs]), (ns for _, ns in pairs), strict=True)
+
+
+def free_names(names: Sequence[str]) -> list[str]:
+    """The same with "(2)" behind the second of a name, or the next number that no other one has."""
+    taken, found = set(names), dict[str, int]()
+    free: list[str] = []
+    for name in names:
+        if name not in found:
+            found[name] = 1
+            free.append(name)
+            continue
+        while (numbered := f"{name} ({found[name] + 1})") in taken:
+            found[name] += 1
+        taken.add(numbered)
+        free.append(numbered)
+    return free
 
 
 def json_of(report: bytes, whose: str) -> Any:
