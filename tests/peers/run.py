@@ -62,6 +62,7 @@ from tollbench.catalog import machine  # noqa: E402
 from tollbench.cli import trusting  # noqa: E402
 from tollbench.compare import ComparisonSettings  # noqa: E402
 from tollbench.compare.disturbing import DRIFT, InjectedDisturbance, load, one_of  # noqa: E402
+from tollbench.compare.subject import Until  # noqa: E402
 from tollbench.launching.machine_lock import LOCK_FILES, machine_lock  # noqa: E402
 from tollbench.measure import Interrupt, SystemClock  # noqa: E402
 from tollbench.stats.proportion import exact_share  # noqa: E402
@@ -231,7 +232,7 @@ def in_passes(
 
 def rows_of(options: argparse.Namespace, drift: float, interrupt: Interrupt) -> list[Row]:
     """Tools are built here, a minute or two; after Ctrl-C the rest is not."""
-    settings = ComparisonSettings(budget_s=options.trial_budget)
+    settings = ComparisonSettings(budget_s=options.trial_budget, until=options.until)
     makers: list[tuple[str, Callable[[], Tool]]] = [
         (GoogleBenchmark.name, lambda: GoogleBenchmark(options.min_time)),
         (Hyperfine.name, Hyperfine),
@@ -370,6 +371,9 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("--budget", type=float, default=3600.0, help="seconds for all tools together")
     parser.add_argument("--trial-budget", type=float, default=10.0, help="of toll compare, seconds a verdict")
+    parser.add_argument(
+        "--until", type=Until, choices=list(Until), default=Until.ESTIMATE, help="as of toll compare"
+    )
     parser.add_argument("--min-time", type=float, default=0.5, help="Google Benchmark's; 0.5 is its default")
     parser.add_argument("--nanobench", type=Path, help="the folder of a nanobench.h with compare()")
     parser.add_argument("--disturb", default="", help="load, drift or both: as of toll trust")
