@@ -131,7 +131,7 @@ Turns = Annotated[
     ),
 ]
 AnyExitCode = Annotated[
-    bool, typer.Option("--any-exit-code", help="Command lines may end with a code other than 0.")
+    bool, typer.Option("--any-exit-code", help="Programs may end with a code other than 0: command lines, --read, Catch2.")
 ]
 Envs = Annotated[str, typer.Option("--env", metavar="A,B", help="Compare one thing in these environments.")]
 Values = Annotated[
