@@ -1,4 +1,4 @@
-"""Coverage of the intervals that toll does not use, beside those it uses: the comparisons in docs/method.md.
+"""Coverage of the intervals that toll does not use, beside those it uses (docs/method-record.md).
 
     python tests/bench/rejected_intervals.py        # about a minute
 

@@ -71,8 +71,8 @@ class Pooled:
     A clock that reads whole steps makes one number of all operations within half a step of it. Each value so
     stands for as many on both sides, no farther than half way to its neighbours, and quantiles lie between
     these edges as the shares do (the grouped quantile: Yule and Kendall, An Introduction to the Theory of
-    Statistics). What that assumes is that operations scatter over a step: docs/method.md has how far off it
-    is where they do not.
+    Statistics). What that assumes is that operations scatter over a step: docs/method-record.md has how
+    far off it is where they do not.
     """
 
     def __init__(self, launches: Sequence[LaunchCounts], step: float = 0.0) -> None:

@@ -10,7 +10,7 @@ at the same shares of n as for as many, as `tollbench.stats.serial` does for val
 How alike they are is estimated twice, and the larger counts: by signs, which assume nothing, and by ranks,
 which know it better, as if noise were Gaussian (Pearson 1907, Sheppard 1898). Both are distances from the
 middle of the values themselves, which takes a part of it; that is given back, and `CAUTION` standard errors
-of what chance makes them are added. docs/method.md has the simulations that the constant was chosen by.
+of what chance makes them are added. docs/method-record.md has the simulations behind the constant.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The interval is the sign-test (order-statistic) interval of the median log ratio. Signed-rank
 (Hodges-Lehmann) intervals are about a quarter narrower for symmetric noise, but they assume that
 symmetry: between a skewed and a steady contender their coverage of the median fell from 95 % to
-76 % at 50 rounds, and that of Student's interval to 34 % (docs/method.md has the table).
+76 % at 50 rounds, and that of Student's interval to 34 % (docs/method-record.md has the table).
 """
 
 from __future__ import annotations

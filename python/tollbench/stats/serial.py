@@ -15,7 +15,7 @@ How many depends on correlations that fall off slowly, of a series that is short
   Science 24, 1978). Slow states with noise of their own on top show there, not in neighbours.
 
 Each correlation is corrected for what it loses in a short series (Kendall 1954) and raised by half a standard
-error. All this is approximate; docs/method.md has the simulations that the constants were chosen by.
+error. All this is approximate; docs/method-record.md has the simulations that the constants were chosen by.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     PYTHONPATH=python .venv/bin/python tests/python/measure/allocation_trials.py [TRIALS]
 
-prints the tables of docs/method.md. Launches are simulated; who is launched, what a look sees and when a
-workload has had enough is decided by the code of runs. All rows are launched alone, so that each of them is
+prints the tables of docs/method-record.md. Launches are simulated; who is launched, what a look sees and when
+a workload has had enough is decided by the code of runs. All rows are launched alone, so that each of them is
 thinned as soon as it is known well enough, and precision is asked for so that most become so, some by chance.
 """
 

@@ -2,7 +2,7 @@
 
     PYTHONPATH=python .venv/bin/python tests/python/measure/forecast_trials.py [TRIALS]
 
-prints the tables of docs/method.md. Launches are simulated, everything from their values on is what runs do.
+prints the table of docs/method-record.md. Launches are simulated, all from their values on is what runs do.
 """
 
 from __future__ import annotations

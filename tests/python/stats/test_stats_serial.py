@@ -117,7 +117,7 @@ def test_two_values_alone_are_read_as_any_others() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("rounds", [12, 20, 50, 100, 200, 400])
 def test_the_table_of_the_method(rounds: int) -> None:
-    """With -s it prints what docs/method.md shows."""
+    """With -s it prints what docs/method-record.md shows."""
     for machine in MACHINES:
         drawn, found = found_of(machine, rounds, 2000)
         truth = machine.truth()
