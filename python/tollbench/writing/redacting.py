@@ -19,22 +19,29 @@ from tollbench.text import clean
 
 WITHHELD: Final = "[withheld]"
 MOST_TEXT: Final = 4096  # characters of any one text
+# What is looked through of a longer one. Of what comes out, as much as may hold a secret that was cut in two
+# is left out at the end: 8 KiB, more than servers take of a header.
+_LOOKED_AT: Final = 3 * MOST_TEXT
+_CUT_SECRET: Final = 2 * MOST_TEXT
 _KEYS = r"(?:api|access|private|signing)[_-]?key"
 _AUTH = r"auth(?:orization|entication)?(?![a-z])"  # and no author
 _SECRET_NAME = rf"(?:pass(?:word|wd|phrase)|secret|token|{_KEYS}|{_AUTH}|credentials?|cookie)"
-_OPTION: Final = re.compile(rf"(?i)(--?[\w-]*{_SECRET_NAME}[\w-]*)([=\s]+)(\"[^\"]*\"|'[^']*'|\S+)")
+# Texts may be made to take long: each pattern begins where a run of letters does, and goes through it once.
+_OPTION: Final = re.compile(
+    rf"(?i)(?<![\w-])(?=\w*-[\w-]*?{_SECRET_NAME})([\w-]++)([=\s]+)(\"[^\"]*\"|'[^']*'|\S+)"
+)
 _ASSIGNED: Final = re.compile(
-    rf"(?i)\b([\w.-]*{_SECRET_NAME}[\w.-]*[\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;]+)"
+    rf"(?i)(?<![\w.-])(?=[\w.-]*?{_SECRET_NAME})([\w.-]++[\"']?\s*+[=:]\s*+)(\"[^\"]*\"|'[^']*'|[^\s,;]+)"
 )
 _FORMS: Final = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"  # of AWS
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}\b|\bgithub_pat_\w{20,}\b|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[\w-]{10,}|\bsk-[A-Za-z0-9_-]{20,}"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",  # a JSON web token
+    r"|(?<![\w-])(?=[\w-]*?\beyJ[\w-]{8})[\w-]++\.[\w-]{8,}+\.[\w-]*",  # a JSON web token
     re.DOTALL,
 )
-_IN_ADDRESS: Final = re.compile(r"(?i)(\b[a-z][a-z0-9+.-]*://)[^/\s@]*:[^/\s@]*@")
+_IN_ADDRESS: Final = re.compile(r"(?i)(?<=[a-z0-9+.-])(://)[^/\s@:]*+:[^/\s@]*+@")
 _TELLING: Final = re.compile(rf"(?i){_SECRET_NAME}|key|pwd|dsn|database_url")
 _PLACES: Final = frozenset({"PWD", "OLDPWD"})  # of a shell: folders, no passwords
 _SHORTEST: Final = 6  # characters of a variable's value: shorter ones are words of any text
@@ -81,8 +88,10 @@ def _member(name: object, value: Any, secrets: tuple[str, ...]) -> Any:
 def _text(text: str, secrets: tuple[str, ...]) -> str:
     for secret in secrets:
         text = text.replace(secret, WITHHELD)
+    is_cut, text = len(text) > _LOOKED_AT, text[:_LOOKED_AT]
     text = _FORMS.sub(WITHHELD, text)
     text = _IN_ADDRESS.sub(rf"\1{WITHHELD}@", text)
     text = _OPTION.sub(rf"\1\2{WITHHELD}", text)
     text = _ASSIGNED.sub(rf"\1{WITHHELD}", text)
+    text = text[: max(0, len(text) - _CUT_SECRET)] if is_cut else text
     return clean(text, lines=True)[:MOST_TEXT]
