@@ -6,6 +6,7 @@ hold what steers a terminal.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import shutil
@@ -61,7 +62,21 @@ def tell(text: str, end: str = "\n") -> None:
 
 def tell_json(document: str) -> None:
     """A result for programs; in a terminal it is text like any other."""
-    print(escaped(document), flush=True)
+    tell_document(escaped(document))
+
+
+def tell_document(document: str) -> None:
+    """A page, a table or the like, in UTF-8 whatever the locale is.
+
+    It says so of itself, or programs take it for granted; a page's script must be the one that it names.
+    """
+    text = document if document.endswith("\n") else f"{document}\n"
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode(errors="replace"))
+    else:
+        sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def tell_as_json(value: Any) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tollbench.cli.console import progress, said_lines, say
+from tollbench.cli.console import progress, said_lines, say, tell_document
 from tollbench.cli.named_files import Force, file_path, files_of_run, lake_place
 from tollbench.cli.places import ROOT, found_run, run_path
 from tollbench.errors import TollError
@@ -203,7 +203,7 @@ def _put_several(found: SeveralRuns, form: ReportFormat, output: Output | None) 
 
 def _put(text: str, output: Output | None) -> None:
     if output is None:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        tell_document(text)
     else:
         output.write(text, "the same command makes it again")
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
+from made_runs import Made, make_run
 
+import tollbench.cli
 from checkouts import ROOT
 from tollbench.interpreters import interpreter_with_path
 
@@ -140,3 +144,40 @@ def test_a_name_that_is_no_text_and_a_folder_that_goes_are_rows(tmp_path: Path) 
     done = in_bash(tmp_path, line)
     assert (done.returncode, "bug" in done.stderr) == (2, False), done.stderr
     assert [row["verdict"] for row in json.loads(done.stdout)["comparisons"]] == ["failed"]
+
+
+DOCUMENTS = ("html", "json", "csv", "markdown")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+@pytest.mark.parametrize("form", DOCUMENTS)
+def test_a_document_is_utf8_whatever_the_locale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, encoding: str
+) -> None:
+    """A page's script, of which one letter is another one, is not what the page allows itself to run."""
+    path = make_run(tmp_path / "a.toll", [Made("quick", [10.0, 11.0])], machine={"cpu": "α 9 µs ± …"})
+    command = ["toll", "report", str(path), "--format", form]
+
+    def printed(*more: str) -> bytes:
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="replace")
+        monkeypatch.setattr(sys, "argv", [*command, *more])
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert tollbench.cli.main() == 0
+        stream.flush()
+        return stream.buffer.getvalue()
+
+    assert printed("--output", str(tmp_path / "file")) == b""
+    written = (tmp_path / "file").read_bytes()
+    assert printed().rstrip(b"\n") == written.rstrip(b"\n")
+    assert not written.isascii() or form == "csv"
+    assert b"?" in printed_in_tables(path, monkeypatch, encoding)
+
+
+def printed_in_tables(path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str) -> bytes:
+    """What a terminal gets: its own letters, "?" for those that it lacks."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="replace")
+    monkeypatch.setattr(sys, "argv", ["toll", "report", str(path)])
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert tollbench.cli.main() == 0
+    stream.flush()
+    return stream.buffer.getvalue()
