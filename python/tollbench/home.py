@@ -7,8 +7,10 @@ gone tomorrow.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -27,10 +29,46 @@ SHIPPED = (
 SOURCES = CHECKOUT or PACKAGE / "shipped"
 
 
+def cache_place() -> Path:
+    """Where the cache is, or would be: below XDG_CACHE_HOME, else ~/.cache, else in the temporary folder."""
+    return _of_this_user() or _in_temporary_folder()
+
+
 def cache_folder() -> Path:
-    """Where toll keeps what it can make again: below XDG_CACHE_HOME, else ~/.cache."""
+    """Where toll keeps what it can make again.
+
+    A user without a home, as in many containers, has a folder in the temporary folder. Programs lie there
+    that are run, so it is made for this user alone. Raises OSError where it would be somebody else's.
+    """
+    if (place := _of_this_user()) is not None:
+        return place
+    place = _in_temporary_folder()
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        found = place.lstat()
+    except OSError as error:
+        raise _no_cache(place, str(error.strerror)) from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise _no_cache(place, "it is not this user's alone")
+    return place
+
+
+def _no_cache(place: Path, why: str) -> OSError:
+    what = f"{why}, and this user has no home: set HOME or XDG_CACHE_HOME"
+    return PermissionError(errno.EACCES, what, str(place))
+
+
+def _of_this_user() -> Path | None:
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path("~/.cache").expanduser()) / "toll"
+    try:
+        return (base if base.is_absolute() else Path("~/.cache").expanduser()) / "toll"
+    except RuntimeError:  # neither HOME nor an entry in the system's list of users
+        return None
+
+
+def _in_temporary_folder() -> Path:
+    base = Path(os.environ.get("TMPDIR", ""))
+    return (base if base.is_absolute() else Path("/tmp")) / f"toll-cache-{os.geteuid()}"
 
 
 def builds() -> Path:

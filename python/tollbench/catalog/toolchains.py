@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 JDK_FOLDERS = ("/usr/lib/jvm", "/usr/local/lib/jvm", "/opt", "~/.sdkman/candidates/java", "~/.jdks")
@@ -32,7 +33,8 @@ def _homes() -> Iterator[Path]:
     if compiler := shutil.which("javac"):
         yield Path(compiler).resolve().parents[1]
     for folder in JDK_FOLDERS:
-        yield from sorted(path.parent for path in Path(folder).expanduser().glob("*/release"))
+        with suppress(RuntimeError):  # a user without a home
+            yield from sorted(path.parent for path in Path(folder).expanduser().glob("*/release"))
 
 
 def _version(home: Path) -> str:

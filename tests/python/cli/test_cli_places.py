@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 
 import pytest
+from made_runs import Made, make_run
 
+from checkouts import ROOT
 from tollbench import home
+from tollbench.catalog import environments, toolchains
 from tollbench.cli import places
 from tollbench.errors import TollError
-from tollbench.interpreters import interpreter
+from tollbench.interpreters import interpreter, interpreter_with_path
 
 
 def test_runs_lie_where_the_user_stands(tmp_path, monkeypatch):
@@ -71,6 +75,76 @@ def test_an_installed_toll_builds_in_the_cache_apart_for_other_sources(tmp_path,
     home._mark.cache_clear()
     (sources / "a.cpp").write_text("changed")
     assert home.builds() != found[1]
+
+
+@pytest.fixture
+def no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user that the system does not know, as containers have them; the temporary folder."""
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def test_a_user_without_a_home_has_a_cache_of_its_own(no_home: Path) -> None:
+    place = no_home / f"toll-cache-{os.geteuid()}"
+    assert home.cache_place() == place
+    assert not place.exists()  # a name needs none
+    assert home.cache_folder() == home.cache_folder() == place
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    toolchains.newest_jdk()  # some of its folders are in the user's home
+
+
+@pytest.mark.parametrize("there", ["open", "link", "file", "another's", "nothing"])
+def test_a_cache_that_others_may_write_to_is_none(
+    no_home: Path, monkeypatch: pytest.MonkeyPatch, there: str
+) -> None:
+    place = home.cache_place()
+    (no_home / "mine").mkdir(mode=0o700)
+    if there == "open":
+        place.mkdir()
+        place.chmod(0o770)
+    elif there == "link":
+        place.symlink_to("mine")
+    elif there == "file":
+        place.touch(mode=0o600)
+    elif there == "another's":
+        place.mkdir(mode=0o700)
+        monkeypatch.setattr(os, "geteuid", lambda: place.stat().st_uid + 1)
+        monkeypatch.setattr(home, "_in_temporary_folder", lambda: place)
+    else:
+        monkeypatch.setenv("TMPDIR", str(no_home / "nowhere"))
+    with pytest.raises(PermissionError, match="set HOME or XDG_CACHE_HOME"):
+        home.cache_folder()
+    assert environments.named("debian13").root  # what needs no cache goes on
+    assert not environments.roots.is_made("debian13")
+
+
+def test_nobody_needs_a_home_to_see_a_run(tmp_path: Path) -> None:
+    program = (
+        "import os, pwd, sys\n"
+        "def unknown(number): raise KeyError(number)\n"
+        "pwd.getpwuid = unknown\n"
+        "from tollbench.cli import main\n"
+        "sys.argv[:] = ['toll', *sys.argv[1:]]\n"
+        "sys.exit(main())"
+    )
+    path = make_run(tmp_path / "a.toll", [Made("quick", [10.0, 11.0])])
+    for words in (["report", str(path)], ["list", "tasks"], ["doctor"], ["env", "list"]):
+        done = subprocess.run(
+            interpreter_with_path("-c", program, *words),
+            env={"PYTHONPATH": str(ROOT / "python"), "PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_an_installed_toll_is_called_by_its_name(tmp_path):

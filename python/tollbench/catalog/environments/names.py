@@ -137,7 +137,7 @@ def _in_root(name: str, root: str, compiler: str) -> Environment:
         f"{root}:{parts.name}",
         languages=roots.COMPILED,
         toolset=replace(toolset, folder=f"{root}_{toolset.folder}"),
-        root=str(roots.place(root)),
+        root=roots.named_place(root),
     )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.catalog.tools import run_tool
-from tollbench.home import cache_folder, needed_by_programs
+from tollbench.home import cache_folder, cache_place, needed_by_programs
 from tollbench.words import Environment, Toolset
 from tollbench.writing import write_own
 
@@ -74,7 +74,7 @@ NAMES = tuple(root.name for root in ROOTS)
 
 def named(name: str) -> Environment:
     """The environment of a root, by its name alone."""
-    return Environment(name, languages=COMPILED, toolset=Toolset(folder=name), root=str(place(name)))
+    return Environment(name, languages=COMPILED, toolset=Toolset(folder=name), root=named_place(name))
 
 
 def of(environment: Environment) -> str:
@@ -85,6 +85,11 @@ def of(environment: Environment) -> str:
 def file_system(name: str) -> Path:
     """What is / inside."""
     return place(name) / "root"
+
+
+def named_place(name: str) -> str:
+    """Where it lies or would lie: a name needs no cache."""
+    return str(cache_place() / "roots" / name)
 
 
 def place(name: str) -> Path:
