@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shlex
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +39,7 @@ class RunFile(Reader):
         self._writable = writable
         self._lies_still = not writable
         self._whereabouts = Whereabouts(path)
+        self._has_ended = False  # by `finish`: a moved file may not be asked any more
 
     @classmethod
     def create(cls, path: Path, header: RunHeader) -> Self:
@@ -157,7 +160,9 @@ class RunFile(Reader):
         Samples lose their order, within each part of a batch: see docs/runfile.md.
         """
         with self._saving("the last launch"), self._transaction():
-            return self._append(launch, samples)
+            launch_id = self._append(launch, samples)
+        self._see_that_it_is_there()
+        return launch_id
 
     def append_company(
         self, launches: Sequence[tuple[Launch, Sequence[Samples | BatchSamples | None]]]
@@ -168,6 +173,7 @@ class RunFile(Reader):
             first = ids[0] if len(ids) > 1 else 0
             for launch_id in ids if first else ():
                 self._insert("company", {"launch_id": launch_id, "first_id": first})
+        self._see_that_it_is_there()
         return [one._replace(id=own, company=first) for (one, _), own in zip(launches, ids, strict=True)]
 
     def _append(self, launch: Launch, samples: Sequence[Samples | BatchSamples | None]) -> int:
@@ -226,6 +232,7 @@ class RunFile(Reader):
             self._connection.execute(
                 "UPDATE run SET finished_utc = ?, stopped_by = ?", (finished, stopped_by)
             )
+        self._has_ended = finished is not None
 
     def close(self) -> None:
         """Closes the file; a written one becomes a single file again, readable from read-only media.
@@ -235,6 +242,7 @@ class RunFile(Reader):
         """
         try:
             if self._writable:
+                self._see_that_it_is_there()  # first: what fails to join its log may not be read any more
                 with self._saving("the last part of the write-ahead log"):
                     self._join_log()
         finally:
@@ -295,7 +303,7 @@ class RunFile(Reader):
         if self._whereabouts.left():
             saved, step = self._elsewhere()
             return TollError(f"{failure}: it was moved or removed. {saved}.", step, Exit.INCONCLUSIVE)
-        step = f"Make room or choose a writable folder, then {_go_on(self.path)}."
+        step = f"Make room or choose a writable folder, then {self._way_on()}."
         try:
             count = self.launch_count()
             saved = f"{count} launches are saved in {self.path}"
@@ -305,17 +313,61 @@ class RunFile(Reader):
             saved = "What was saved before cannot be told"
         return TollError(f"{failure}: {problem}. {saved}.", step, Exit.INCONCLUSIVE)
 
+    def _way_on(self, file: str = "") -> str:
+        """The command for what is saved in the file; a run that ended only has to be looked at."""
+        name = file or shlex.quote(str(self.path))
+        if self._has_ended:
+            return f"see it with `{COMMAND} report {name}`"
+        return f"go on with `{COMMAND} run --resume {name}`"
+
     def _elsewhere(self) -> tuple[str, str]:
         """What became of the launches of a file that is no longer in its place, and what to do next."""
         now = self._whereabouts.now()
         if now is not None:
-            return f"What was saved is in the file, which is now {now}", f"G{_go_on(now)[1:]}."
-        if self._whereabouts.removed():
-            return "Its launches are gone with it", "Measure again, and leave the file in its place."
-        return (
-            "What was saved is where the file is now",
-            f"Look for it, and go on with `{COMMAND} run --resume FILE`.",
-        )
+            self.path = now
+            return f"What was saved is in the file, which is now {now}", _sentence(self._way_on())
+        if not self._whereabouts.removed():
+            found = f"Look for it, and {self._way_on('FILE')}."
+            return "What was saved is where the file is now", found
+        if self._save_anew():
+            return f"What was saved is in a new file, {self.path}", _sentence(self._way_on())
+        return "Its launches are gone with it", "Measure again, and leave the file in its place."
+
+    def _see_that_it_is_there(self) -> None:
+        """Raises TollError where somebody has removed the file: SQLite writes on, into nothing."""
+        if self._whereabouts.left() and self._whereabouts.removed():
+            gone = self.path
+            saved, step = self._elsewhere()
+            raise TollError(f"{gone} was removed while it was written. {saved}.", step, Exit.INCONCLUSIVE)
+
+    def _save_anew(self) -> bool:
+        """Of a removed file all that was saved, which SQLite still has: under its name, where that is free
+        with those of its log, else beside it, else in the temporary folder. From now on that is the file.
+        False where none of them takes it."""
+        with suppress(OSError):
+            self.path.parent.mkdir(exist_ok=True)
+        beside = self.path.with_name(f"{self.path.stem}-{secrets.token_hex(4)}{self.path.suffix}")
+        return any(map(self._save_as, (self.path, beside, Path(tempfile.gettempdir(), beside.name))))
+
+    def _save_as(self, place: Path) -> bool:
+        try:
+            _claim(place)
+        except TollError:
+            return False
+        try:
+            connection = _connect(place, "rw")
+            try:
+                self._connection.backup(connection)
+                connection.execute("PRAGMA journal_mode = DELETE")  # one file: a log came with what it says
+            except sqlite3.Error:
+                connection.close()
+                raise
+        except (TollError, sqlite3.Error):
+            place.unlink(missing_ok=True)
+            return False
+        self._connection.close()
+        self._connection, self.path, self._whereabouts = connection, place, Whereabouts(place)
+        return True
 
 
 def _counted(launch: Launch, samples: Sequence[Samples | BatchSamples | None]) -> list[BatchSamples | None]:
@@ -323,6 +375,10 @@ def _counted(launch: Launch, samples: Sequence[Samples | BatchSamples | None]) -
         BatchSamples.of(each, batch.cells) if isinstance(each, np.ndarray) else each
         for batch, each in zip(launch.batches, samples, strict=False)
     ]
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _go_on(path: Path) -> str:
