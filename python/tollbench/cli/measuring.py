@@ -171,6 +171,8 @@ class Session:
         match event:
             case events.CaseEnded(case=case, status=status, reason=reason):
                 say(f"{case.workload} {case.contender}: {status}: {reason}")
+            case events.FileIsFull():
+                say("the run ends: its file holds as many launches as is read of one; name fewer at a time")
             case events.TimePlanned():
                 settings = self.plan.settings
                 usual = PROFILES.get(settings.profile, settings).precision  # who resumes asked before

@@ -34,7 +34,7 @@ from tollbench.measure.estimate import (
     rounds_wanted,
     steady_rows,
 )
-from tollbench.measure.events import CaseEnded, Event, LaunchDone, Shortage, TimePlanned
+from tollbench.measure.events import CaseEnded, Event, FileIsFull, LaunchDone, Shortage, TimePlanned
 from tollbench.measure.fitting import let_wait
 from tollbench.measure.forecast import forecast, guessed, launch_costs_ns, shortage
 from tollbench.measure.recording import LaunchOutcome, Recorder, Talk, counting, noting_unasked_work
@@ -68,11 +68,16 @@ _LONGEST_WAIT_NS = 200_000_000
 _WAITING_STEP_S = 0.001
 _NOTING_RESTS = (6, 9)  # rounds, besides the looks at intervals: whose launches are worth waiting for
 _OVER = "the time was over"
+_FULL = "The run ended because its file holds as many launches as is read of one file."
 _MOST_FAILED_BEATS = 2  # a canary that does not work is left alone
 
 
 class _OutOfBudget(Exception):  # the run's own way out, never an error
     """The budget ended before the launch did."""
+
+
+class _FileIsFull(Exception):  # likewise
+    """The run file holds as many launches as is read of one."""
 
 
 def run(
@@ -165,6 +170,10 @@ class _Run:
             stopped_by = self._reason()
         except _OutOfBudget:
             stopped_by = "budget"
+        except _FileIsFull:
+            stopped_by = "launches"
+            self._tell(FileIsFull())
+            self._file.set_meanwhile([*self._befell_before, *self._befell, _FULL])
         except Interrupted:
             stopped_by = "interrupt"
         if stopped_by != "interrupt":
@@ -629,6 +638,8 @@ class _Run:
             raise Interrupted
         if self._left_s() <= 0:
             raise _OutOfBudget
+        if self._file.is_full:
+            raise _FileIsFull
 
     def _keep(
         self, cases: Sequence[Case | None], outcomes: Sequence[LaunchOutcome], limits: Limits

@@ -30,6 +30,11 @@ class CaseEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class FileIsFull:
+    """The run ends: its file holds as many launches as is read of one file."""
+
+
+@dataclass(frozen=True, slots=True)
 class Expected:
     """What the time that is left buys for a workload."""
 
@@ -67,4 +72,4 @@ class TimePlanned:
     short: Shortage | None = None  # with a guess alone
 
 
-Event = LaunchDone | CaseEnded | TimePlanned
+Event = LaunchDone | CaseEnded | FileIsFull | TimePlanned

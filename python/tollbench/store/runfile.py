@@ -8,10 +8,12 @@ import secrets
 import shlex
 import sqlite3
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -23,11 +25,22 @@ from tollbench.home import COMMAND
 from tollbench.store.reading import Reader
 from tollbench.store.records import MEANWHILE, MOST_SENTENCES, BatchSamples, Launch, RunHeader, Samples
 from tollbench.store.sample_blocks import blocks
-from tollbench.store.untrusted import check_bytes, check_database, harden, refuse, schema_text, upgrade
+from tollbench.store.untrusted import (
+    MAX_ROWS,
+    check_bytes,
+    check_database,
+    harden,
+    refuse,
+    schema_text,
+    upgrade,
+)
 from tollbench.store.whereabouts import Whereabouts
 from tollbench.text import as_text, shown
 from tollbench.words import Batch, Case, Environment, Purpose, Status, Workload, canonical
 
+# Of the most rows that a reader takes: launches that were made together may be thousands, with their details.
+_FULL_SHARE = 0.95
+_OF_THE_PLAN = frozenset({"run", "environment", "workload", "case", "detail"})
 _BESIDE = ("-journal", "-wal", "-shm")  # what waits there, SQLite would join to a new run or delete
 
 
@@ -200,6 +213,24 @@ class RunFile(Reader):
             self._connection.execute(query, (launch.case_id,))
         return launch_id
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it holds about as much as is read of one file: what is beyond that no report would show."""
+        return any(
+            self._row_counts[table] > _FULL_SHARE * most
+            for table, most in MAX_ROWS.items()
+            if table not in _OF_THE_PLAN
+        )
+
+    @cached_property
+    def _row_counts(self) -> Counter[str]:
+        """Of a file that is written: by table, those that were there and what came since."""
+        return Counter({table: self._count_of(table) for table in MAX_ROWS})
+
+    def _count_of(self, table: str) -> int:
+        ((count,),) = self._iterate(f'SELECT count(*) FROM "{table}"', ())
+        return int(count)
+
     def set_iterations(self, case_id: int, iterations: int) -> None:
         """What the pilot found: iterations per batch, or samples per request."""
         with self._saving("the pilot's result"):
@@ -270,6 +301,7 @@ class RunFile(Reader):
         marks = ", ".join("?" * len(columns))
         query = f'INSERT INTO "{table}" ({", ".join(columns)}) VALUES ({marks})'
         cursor = self._connection.execute(query, tuple(columns.values()))
+        self._row_counts[table] += 1
         return int(cursor.lastrowid or 0)
 
     @contextmanager

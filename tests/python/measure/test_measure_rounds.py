@@ -20,12 +20,12 @@ from tollbench.errors import TollError
 from tollbench.launching.failure import LaunchFailed
 from tollbench.launching.piloting import SHORT_NS
 from tollbench.measure import plan_of
-from tollbench.measure.events import CaseEnded, LaunchDone, TimePlanned
+from tollbench.measure.events import CaseEnded, FileIsFull, LaunchDone, TimePlanned
 from tollbench.measure.program_files import ANOTHER, PROGRAMS, digests
 from tollbench.measure.spending import ROUNDS_OF_EACH, STEADY_ROUNDS
 from tollbench.plan import PROFILES
 from tollbench.stats import FIRST_LOOK, next_look
-from tollbench.store import RunFile
+from tollbench.store import RunFile, untrusted
 from tollbench.words import CODE_LAYOUT, HOST, Kind, Program, Purpose, Status
 
 NOISE = random.Random(1)
@@ -83,6 +83,37 @@ def test_most_launches_end_a_run_without_a_budget(tmp_path: Path) -> None:
     made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=0.0, min_launches=10, max_launches=10)
     assert made.run() == "launches"
     assert rounds_of(made.path)["slow"] == list(range(1, 11))
+
+
+@pytest.mark.parametrize("table", ["launch", "batch", "company"])
+def test_a_run_ends_before_its_file_holds_more_than_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    """`toll run '*' --profile thorough` could measure for days what no report would show."""
+    most = {"launch": 60, "batch": 3000, "company": 50}[table]
+    monkeypatch.setitem(untrusted.MAX_ROWS, table, most)
+    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=0.0, max_launches=1000)
+    assert made.run() == "launches"
+    assert made.told(FileIsFull)
+    with RunFile.open(made.path) as run_file:  # which refuses more
+        header = run_file.header()
+        assert header.finished_utc is not None
+        assert any("holds as many launches as is read" in sentence for sentence in header.meanwhile)
+        launches = run_file.all_launches()
+    rows = {"launch": len(launches), "batch": sum(len(one.batches) for one in launches)}
+    assert rows.get(table, most) > 0.8 * most
+
+
+def test_a_run_that_is_gone_on_with_counts_what_its_file_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = bench(tmp_path, "fast", "slow", cost_ns=noisy, budget_s=0.0, max_launches=1000)
+    made.interrupt_after = 40
+    assert made.run() == "interrupt"
+    monkeypatch.setitem(untrusted.MAX_ROWS, "launch", 60)
+    assert made.run() == "launches"
+    with RunFile.open(made.path) as run_file:
+        assert 40 < run_file.launch_count() <= 60
 
 
 def test_looks_only_where_the_stopping_rule_foresees_it(tmp_path: Path) -> None:
