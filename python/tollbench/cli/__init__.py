@@ -22,7 +22,6 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from tollbench import __version__
 from tollbench.cli.console import say, tell
 from tollbench.cli.one_thread import import_numpy_with_one_thread
 from tollbench.errors import MORE_PROCESSES, REFUSALS, Exit, TollError
@@ -160,7 +159,9 @@ def _drop_output() -> None:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        tell(f"toll {__version__}")
+        from tollbench.cli.edition import edition
+
+        tell(f"toll {edition()}")
         raise typer.Exit
 
 

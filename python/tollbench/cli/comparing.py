@@ -13,7 +13,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import tollbench
 from tollbench.catalog import machine
 from tollbench.cli.asking import seconds as length_of_time
 from tollbench.cli.comparing_sides import (
@@ -24,6 +23,7 @@ from tollbench.cli.comparing_sides import (
     subject_for,
 )
 from tollbench.cli.console import progress, say, tell_json, telling_what_is_kept
+from tollbench.cli.edition import edition
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import files_of_sides
 from tollbench.cli.places import in_runs, make_folder
@@ -205,7 +205,7 @@ def _with_the_machine(
             found = _measure(subject, settings, keeping, looking, confirming, meanwhile)
         told = {
             "raw": str(raw.path),
-            "toll_version": tollbench.__version__,
+            "toll_version": edition(),
             "command_line": header["command_line"],
             "machine": machine_line(),
             "sandbox": sandbox_told(request),
@@ -318,7 +318,7 @@ def raw_path(asked: Path | None, verb: str) -> Path:
 def _header(settings: ComparisonSettings, subject: Subject, request: ComparisonRequest) -> dict[str, object]:
     return {
         MARK: 1,
-        "toll_version": tollbench.__version__,
+        "toll_version": edition(),
         "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
         "kind": subject.kind,
         "sides": list(subject.labels),

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import tollbench
 from tollbench.catalog import machine
 from tollbench.cli.console import progress, say
+from tollbench.cli.edition import edition
 from tollbench.compare import Comparisons, Subject, baselines
 from tollbench.compare.adapters import adapters
 from tollbench.compare.adapters.one_after_another import OneAfterAnother
@@ -250,7 +250,7 @@ def _of_baseline(subject: Subject, baseline: Baseline | None) -> Sequence[str]:
 def _baseline(subject: Subject, readings: Mapping[str, Sequence[Reading]]) -> Baseline:
     side = subject.sides[-1] if isinstance(subject, OneAfterAnother) else None
     return Baseline(
-        toll_version=tollbench.__version__,
+        toll_version=edition(),
         side=subject.labels[-1],
         kind=subject.kind,
         made_utc=SystemClock().utc(),

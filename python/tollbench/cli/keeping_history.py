@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tollbench
 from tollbench.catalog import machine
 from tollbench.cli import places
 from tollbench.cli.comparing import IN_RUNS, check_pattern, machine_line, raw_path, seconds
 from tollbench.cli.console import progress, say, tell, tell_json
+from tollbench.cli.edition import edition
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.submodule_notes import note_submodules
 from tollbench.compare import ComparisonSettings, MeasuringOptions
@@ -180,7 +180,7 @@ def kept(
     known = _read(request, row, folder).told
     told = {
         "interrupted": interrupted,
-        "toll_version": tollbench.__version__,
+        "toll_version": edition(),
         "machine": machine_line(),
     }
     return known.model_copy(update=told), error
@@ -220,7 +220,7 @@ def of_runs(
         results, rows = in_time(_opened(once), LEVEL, lambda done, total: bar.step(done, total, "launches"))
     hosts = [host_of(path) for path in once]
     found = read_runs(results, rows, threshold=threshold, pattern=pattern, hosts=hosts)
-    return found.model_copy(update={"toll_version": tollbench.__version__, "notes": (*found.notes, *notes)})
+    return found.model_copy(update={"toll_version": edition(), "notes": (*found.notes, *notes)})
 
 
 def _opened(paths: Sequence[Path]) -> Iterator[RunFile]:
@@ -544,7 +544,7 @@ def _session_path(folder: HistoryFolder) -> Path:
 def _header(request: HistoryRequest, reference: Commit, digest: str) -> dict[str, object]:
     return {
         "toll_history": 1,
-        "toll_version": tollbench.__version__,
+        "toll_version": edition(),
         "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
         "started_utc": SystemClock().utc(),
         "reference": reference.commit,

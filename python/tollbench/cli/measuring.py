@@ -13,7 +13,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Self
 
-import tollbench
 from tollbench import building, measure, numbers
 from tollbench.analysis.results import Results
 from tollbench.analysis.stated import stated
@@ -22,6 +21,7 @@ from tollbench.cli import forecasts, report
 from tollbench.cli.asking import Wishes, settings_of, with_time_to_read
 from tollbench.cli.builds import build_plan, only_planned
 from tollbench.cli.console import Progress, progress, say, tell_json, telling_what_is_kept
+from tollbench.cli.edition import edition, is_this_edition
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.named_files import file_path, files_of_run
 from tollbench.cli.places import ROOT, build_folder, in_runs, make_folder, run_path, shown_path
@@ -257,7 +257,7 @@ class Session:
         return RunHeader(
             name=self.path.stem,
             uuid=self.identity,
-            toll_version=tollbench.__version__,
+            toll_version=edition(),
             command_line=as_text(shlex.join(["toll", *sys.argv[1:]])),
             profile=settings.profile,
             seed=settings.seed,
@@ -354,9 +354,9 @@ def what_is_another(run_file: RunFile) -> list[str]:
             "go on with it there, or as it was begun (taskset, a container's CPUs), or start a new run",
         )
     told = [f"The run was begun with {_was_and_is(name, then[name], now[name])}." for name in changed]
-    if header.toll_version != tollbench.__version__:
+    if not is_this_edition(header.toll_version):
         began = shown(header.toll_version, 40)
-        told.append(f"The run was begun by toll {began} and gone on with by {tollbench.__version__}.")
+        told.append(f"The run was begun by toll {began} and gone on with by {edition()}.")
     return [sentence for sentence in told if sentence not in header.meanwhile]
 
 

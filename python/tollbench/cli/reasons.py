@@ -7,10 +7,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
-import tollbench
 from tollbench.cli.comparing import check_pattern, machine_line, sandbox_told
 from tollbench.cli.comparing_sides import ComparisonRequest, subject_for
 from tollbench.cli.console import progress, say, tell_json
+from tollbench.cli.edition import edition
 from tollbench.cli.explainers import explainer_for, hunks_of
 from tollbench.cli.machine_use import machine_taken
 from tollbench.compare import Subject
@@ -62,7 +62,7 @@ def explained(request: ComparisonRequest, *, wait: bool) -> tuple[Explanations, 
                 "interrupted before anything was explained", "start again when it suits", Exit.INTERRUPTED
             ) from None
     told = {
-        "toll_version": tollbench.__version__,
+        "toll_version": edition(),
         "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
         "machine": machine_line(),
         "sandbox": sandbox_told(request),

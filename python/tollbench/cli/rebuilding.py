@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import tollbench
 from tollbench.cli.comparing import machine_line, raw_path, unless_ended_early
 from tollbench.cli.comparing_sides import subject_of_written
 from tollbench.cli.console import Progress, progress, say, tell, tell_json
+from tollbench.cli.edition import edition
 from tollbench.cli.machine_use import machine_taken
 from tollbench.compare import Comparisons, ComparisonSettings, ComparisonStep, MeasuringOptions, compare
 from tollbench.compare import revisions as revisions_module
@@ -125,7 +125,7 @@ def measured(request: RebuildRequest, *, wait: bool) -> tuple[Rebuilds, TollErro
         raw = stack.enter_context(RawFile(raw_path(request.raw, "trust-rebuild"), header))
         keeping = Keeping(raw)
         found = _tried(request, moves, keeping)
-    told = {"raw": str(raw.path), "toll_version": tollbench.__version__, "machine": machine_line()}
+    told = {"raw": str(raw.path), "toll_version": edition(), "machine": machine_line()}
     return found.model_copy(update=told), keeping.error or (no_room(found.no_room) if found.no_room else None)
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import tollbench
 from tollbench.catalog import machine
 from tollbench.cli.comparing import IN_RUNS, check_pattern, machine_line, raw_path
 from tollbench.cli.console import Progress, progress, say, tell, tell_json
+from tollbench.cli.edition import edition, is_this_edition
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.submodule_notes import note_submodules
 from tollbench.compare import MeasuringOptions
@@ -37,6 +37,7 @@ from tollbench.history.history_folder import BUILD_VARIABLES
 from tollbench.history.kept_search import (
     FORM,
     MARK,
+    VERSION_OF_TOLL,
     KeptSearch,
     Question,
     check_question,
@@ -145,7 +146,7 @@ def _surroundings() -> Question:
         "processor": str(found["cpu"]),
         "kernel": str(found["kernel"]),
         "compilers": "; ".join(map(str, found["compilers"])),
-        "version of toll": tollbench.__version__,
+        VERSION_OF_TOLL: edition(),
         **{name: os.environ.get(name, "") for name in BUILD_VARIABLES},
     }
 
@@ -286,12 +287,19 @@ def _raw_file(
     ended_s = request.resume.stat().st_mtime
 
     def accept(records: Sequence[Mapping[str, Any]]) -> KeptSearch:
-        check_question(records[0], asked, name)
+        check_question(records[0], _by_this_toll(records[0], asked), name)
         return kept_search(records[1:], name, most_s=elapsed_s(records[0], ended_s, name))
 
     raw, before = RawFile.again(request.resume, accept)
     say(f"{several(before.all_launches, 'launch', 'launches')} of an earlier start in {name}")
     return raw, before
+
+
+def _by_this_toll(header: Mapping[str, Any], asked: Question) -> Question:
+    """What is asked, in the words of a search that an older file has of this toll."""
+    question = header.get("question")
+    told = question.get(VERSION_OF_TOLL) if isinstance(question, dict) else None
+    return {**asked, VERSION_OF_TOLL: told} if isinstance(told, str) and is_this_edition(told) else asked
 
 
 def _step(bar: Progress, at: SearchProgress) -> None:
@@ -301,7 +309,7 @@ def _step(bar: Progress, at: SearchProgress) -> None:
 def _header(request: BisectRequest, commits: CommitRange, settings: SearchSettings) -> dict[str, object]:
     return {
         MARK: FORM,
-        "toll_version": tollbench.__version__,
+        "toll_version": edition(),
         "started_utc": SystemClock().utc(),
         "command_line": as_text(shlex.join(["toll", *sys.argv[1:]])),
         "question": request.question(commits),

@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-import tollbench
 from tollbench.catalog import environments, machine, suites
 from tollbench.cli.builds import build_plan
 from tollbench.cli.comparing import machine_line, raw_path, unless_ended_early
 from tollbench.cli.console import progress, say, tell, tell_json
+from tollbench.cli.edition import edition
 from tollbench.cli.machine_use import machine_taken
 from tollbench.cli.places import ROOT
 from tollbench.compare import ComparisonSettings, MeasuringOptions
@@ -116,7 +116,7 @@ def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | N
     found = found.model_copy(
         update={
             "raw": str(raw.path),
-            "toll_version": tollbench.__version__,
+            "toll_version": edition(),
             "machine": machine_line(),
             "disturbed": tuple(request.disturbances),
         }

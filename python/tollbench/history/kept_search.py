@@ -19,6 +19,7 @@ from tollbench.errors import TollError
 MARK = "toll_bisect"  # the key that only the header of such a file begins with
 PART = "part"  # the key of a record with which a search in a part of the row begins, a range A..B
 FORM = 4  # of the file: that of another one is not gone on with
+VERSION_OF_TOLL = "version of toll"  # what is asked with, too
 ENDS = "ends"  # what a comparison within the search is of, as `begin` says; else "BEFORE..COMMIT"
 Question = Mapping[str, Any]  # what is searched: by the option that asks for it
 
@@ -221,10 +222,13 @@ def check_question(header: Mapping[str, Any], asked: Question, path: str) -> Non
     for key, now in asked.items():
         if before.get(key) != now:
             told = str(header.get("command_line", ""))[:500]
+            way = f"ask as it was asked ({told}), or {anew}" if told else anew
+            if key == VERSION_OF_TOLL:
+                way = f"go on with that toll, which `toll --version` names so, or {anew}"
             raise TollError(
                 f"{path} is of another search: its {key} was {_shown(before.get(key))}, and now it is"
                 f" {_shown(now)}",
-                f"ask as it was asked ({told}), or {anew}" if told else anew,
+                way,
             )
 
 

@@ -17,6 +17,7 @@ from made_runs import Made, make_run
 
 import tollbench.cli
 from checkouts import copy_checkout
+from tollbench import __version__, home
 from tollbench.catalog import suites
 from tollbench.cli import as_typed
 from tollbench.home import COMMAND
@@ -71,14 +72,8 @@ def test_the_help_names_every_verb(toll):
     assert all(f" {verb} " in done.stdout for verb in VERBS)
 
 
-def test_the_version_is_the_packages(toll):
-    assert toll("--version").stdout == f"toll {toll_version()}\n"
-
-
-def toll_version() -> str:
-    from tollbench import __version__
-
-    return __version__
+def test_the_version_tells_one_commit_from_the_next(toll):
+    assert toll("--version").stdout == f"toll {__version__}+{home.fingerprint()[:10]}\n"
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from checkouts import ROOT
 from full_disk import may_mount, on_own_disk
 from tollbench.catalog import machine
 from tollbench.cli import machine_use, measuring
+from tollbench.cli.edition import edition
 from tollbench.errors import Exit, TollError
 from tollbench.home import COMMAND
 from tollbench.interpreters import interpreter_with_path
@@ -201,7 +202,10 @@ def test_a_run_is_not_gone_on_with_on_another_machine(here: Path) -> None:
     (told,) = another("kernel", kernel="Linux 2.6.1")
     assert told == f"The run was begun with kernel Linux 2.6.1 and gone on with {now['kernel']}."
     (told,) = another("old", toll_version="0.0.1")
-    assert told == f"The run was begun by toll 0.0.1 and gone on with by {tollbench.__version__}."
+    assert told == f"The run was begun by toll 0.0.1 and gone on with by {edition()}."
+    (told,) = another("commit", toll_version=f"{tollbench.__version__}+0123456789")
+    assert told.startswith(f"The run was begun by toll {tollbench.__version__}+0123456789 and gone on with")
+    assert another("this", toll_version=edition()) == []
     assert another("unknown", usable_cpus=None, kernel=None) == []
 
 

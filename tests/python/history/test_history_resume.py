@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from bisected import GOOD_BUILD, WORDS, Project, Toll, answer, history, toll_in_project
 
+from tollbench import __version__
+from tollbench.cli.edition import edition
 from tollbench.compare import raw_file
 from tollbench.compare.raw_file import RawFile
 from tollbench.history.commit_search import CommitSearch
@@ -288,7 +290,18 @@ def test_another_compiler_kernel_or_toll_is_another_search(
         other["question"][key] = "another"
         path.write_bytes(json.dumps(other).encode() + b"\n" + rest)
         assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
-        assert f"is of another search: its {key} was another, and now it is " in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert f"is of another search: its {key} was another, and now it is " in said
+        assert ("go on with that toll" in said) is (key == "version of toll")
+    other["question"]["version of toll"] = f"{__version__}+0123456789"  # of another commit
+    path.write_bytes(json.dumps(other).encode() + b"\n" + rest)
+    assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
+    assert f"and now it is {edition()}" in capsys.readouterr().err
+    other["question"]["version of toll"] = __version__  # as older files have it
+    path.write_bytes(json.dumps(other).encode() + b"\n" + rest)
+    monkeypatch.setenv("CXXFLAGS", "-O3")
+    assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2
+    assert "its CXXFLAGS was not given" in capsys.readouterr().err
     path.write_bytes(header + b"\n" + rest)
     monkeypatch.setenv("CXXFLAGS", "-O3")
     assert toll(project.commits[0], "main", *WORDS, "--resume", str(path)) == 2

@@ -15,6 +15,7 @@ import wheels
 import tollbench
 from checkouts import ROOT
 from tollbench import home
+from tollbench.cli.edition import edition
 from tollbench.fleet import sending
 from tollbench.interpreters import interpreter
 
@@ -92,10 +93,7 @@ def test_the_installed_command_lists_the_whole_catalogue(environment_with_wheel,
 
 
 def test_it_says_its_version_and_where_contenders_are_written(environment_with_wheel, tmp_path):
-    assert (
-        wheels.toll(environment_with_wheel, "--version", cwd=tmp_path).stdout
-        == f"toll {tollbench.__version__}\n"
-    )
+    assert wheels.toll(environment_with_wheel, "--version", cwd=tmp_path).stdout == f"toll {edition()}\n"
     done = wheels.toll(environment_with_wheel, "new", "tasks/skynet", "mine", cwd=tmp_path)
     assert done.returncode == 2
     assert "checkout of toll" in done.stderr
