@@ -19,6 +19,7 @@ from tollbench.cli.comparing_sides import (
     ComparisonRequest,
     check_all_pairs,
     check_around,
+    check_typed,
     labels_of,
     subject_for,
 )
@@ -111,8 +112,12 @@ def sandbox_told(request: ComparisonRequest) -> str:
 def check_places(request: ComparisonRequest, files: Iterable[Output]) -> None:
     """Raises TollError for a file that could not, or must not, be written once all is measured."""
     outputs, read = list(files), list(files_of_sides(request.sides, request.folder))
-    if request.raw is not None:
-        outputs.insert(0, raw_output(request.raw))
+    if (raw := request.raw) is not None:
+        shared = any(output.path.absolute().parent == raw.absolute().parent for output in outputs)
+        if shared or raw.parent.is_dir():
+            outputs.insert(0, raw_output(raw))
+        else:  # made with the file: who is refused until then is left no empty folder
+            make_folder(raw.parent, "--raw FILE", now=False)
     if (counts := request.counts) is not None:
         if counts.save is not None:
             outputs.append(counts.save)
@@ -165,6 +170,7 @@ def measured(request: ComparisonRequest, *, wait: bool) -> tuple[Comparisons, To
     check_pattern(request.pattern)
     check_kind(request.kind)
     check_all_pairs(request, len(request.sides))
+    check_typed(request)
     try:
         return _with_the_machine(request, settings, wait=wait)
     except Interrupted:

@@ -17,7 +17,7 @@ from tollbench.compare.adapters.one_after_another import OneAfterAnother
 from tollbench.compare.adapters.read_output import KIND as READ
 from tollbench.compare.adapters.toll_program import KIND as TOLL
 from tollbench.compare.around import NOTHING_AROUND, Around
-from tollbench.compare.subject import ALL_OF_THEM, LookAtCode, NameShare, Until
+from tollbench.compare.subject import ALL_OF_THEM, LookAtCode, NameShare, Side, Until
 from tollbench.compare.twos import MOST_SIDES
 from tollbench.errors import TollError
 from tollbench.home import cache_folder
@@ -30,6 +30,7 @@ LOOKING_SHARE = 0.5  # of the time for all benchmarks, for runs under callgrind
 
 if TYPE_CHECKING:
     from tollbench.cli.counting import CountRequest
+    from tollbench.compare.revisions import Revision
     from tollbench.compare.untouched import Untouched
 
 
@@ -78,6 +79,24 @@ class ComparisonRequest:
         return self.counts is not None and (self.counts.only or self.is_one_side)
 
 
+def check_typed(request: ComparisonRequest) -> None:
+    """Raises TollError for mistakes that the command line alone shows, before another run is waited for.
+
+    What environments and contenders are is asked later: that compiles.
+    """
+    _check_together(request)
+    options = _options(request, None)
+    if request.build:
+        _revisions(request)
+    if request.build or request.environments or request.values:
+        return
+    if _are_contenders(request.sides, "", (), request.folder):
+        return
+    _check_layouts(request, rows=False)
+    written = [WrittenSide(text, folder=request.folder) for text in request.sides]
+    _resolved(written * 2 if request.is_one_side else written, request.kind, options)
+
+
 def subject_for(
     request: ComparisonRequest, seed: int, interrupt: Interrupt, stack: ExitStack
 ) -> tuple[Subject, LookAtCode | None]:
@@ -88,12 +107,7 @@ def subject_for(
     _check_together(request)
     environments = _expanded(request.environments)
     rows = _are_contenders(request.sides, request.build, environments, request.folder)
-    if request.layouts and not (request.build or rows):
-        raise TollError(
-            "--layouts needs --build and --program, or contenders in one environment: a program can only be"
-            " linked again while it is built",
-            "for example: toll compare --layouts 16 --build 'make bench' --program ./bench main HEAD",
-        )
+    _check_layouts(request, rows=rows)
     if request.sandbox is not None:
         _check_sandbox(request)
     options = _options(request, interrupt)
@@ -156,6 +170,16 @@ def _against(request: ComparisonRequest) -> str:
     return "itself" if baseline is None else f"baseline {baseline}"
 
 
+def _check_layouts(request: ComparisonRequest, *, rows: bool) -> None:
+    """Raises TollError where nothing is linked; `rows`: the sides are of the price list."""
+    if request.layouts and not (request.build or rows):
+        raise TollError(
+            "--layouts needs --build and --program, or contenders in one environment: a program can only be"
+            " linked again while it is built",
+            "for example: toll compare --layouts 16 --build 'make bench' --program ./bench main HEAD",
+        )
+
+
 def _check_sandbox(request: ComparisonRequest) -> None:
     """Raises TollError for what would run others' programs outside of it, or toll's own inside."""
     if not request.build and name_contenders(request.sides, Path.cwd()):
@@ -196,8 +220,7 @@ def subject_of_written(
     written: Sequence[WrittenSide], kind: str, options: MeasuringOptions
 ) -> tuple[Subject, LookAtCode]:
     """Sides that are ready to run, and what looks at their code. Raises TollError where they do not fit."""
-    made_before_launches = bool(options.around.setup or options.around.prepare)
-    kind, sides = resolve(written, READ if options.read else kind, as_typed=not made_before_launches)
+    kind, sides = _resolved(written, kind, options)
     subject = subject_of(kind, sides, options)
     alone = subject.alone if isinstance(subject, OneAfterAnother) else lambda _side, _name: None
 
@@ -215,6 +238,13 @@ def subject_of_written(
         )
 
     return subject, lambda sides_of: looks().standings(sides_of)
+
+
+def _resolved(
+    written: Sequence[WrittenSide], kind: str, options: MeasuringOptions
+) -> tuple[str, tuple[Side, ...]]:
+    made_before_launches = bool(options.around.setup or options.around.prepare)
+    return resolve(written, READ if options.read else kind, as_typed=not made_before_launches)
 
 
 def _expanded(environments: Sequence[str]) -> tuple[str, ...]:
@@ -295,14 +325,19 @@ def _options(request: ComparisonRequest, interrupt: Interrupt | None) -> Measuri
     )
 
 
+def _revisions(request: ComparisonRequest) -> list[Revision]:
+    from tollbench.compare import revisions
+
+    return revisions.revisions(Path.cwd(), request.sides, fewest=1 if request.is_one_side else 2)
+
+
 def _built(
     request: ComparisonRequest, seed: int, interrupt: Interrupt, stack: ExitStack
 ) -> list[WrittenSide]:
     """The revisions, each built in a clone that goes when the comparison ends."""
     from tollbench.compare import revisions
 
-    here = Path.cwd()
-    wanted = revisions.revisions(here, request.sides, fewest=1 if request.is_one_side else 2)
+    here, wanted = Path.cwd(), _revisions(request)
     if revisions.changed(here):
         say("note: changes in this checkout that are not committed are in none of the revisions")
     scratch = stack.enter_context(scratch_folder())

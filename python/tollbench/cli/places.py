@@ -32,16 +32,19 @@ def in_runs(name: str) -> Path:
         ) from None
 
 
-def make_folder(folder: Path, option: str) -> None:
+def make_folder(folder: Path, option: str, *, now: bool = True) -> None:
     """Makes the folder of a file that is to be written. Raises TollError; `option` names another place.
+
+    Not `now`: whoever opens the file makes it, and here it is only seen whether that can be.
 
     Says so where runs/ is in somebody else's folder: a user with every right leaves files there unawares.
     """
     try:
         there = next(place for place in (folder, *folder.parents) if place.is_dir())
-        folder.mkdir(parents=True, exist_ok=True)
+        if now:
+            folder.mkdir(parents=True, exist_ok=True)
         nobody_named_it = folder.name == RUNS.name and folder.parent == Path.cwd()
-        if nobody_named_it and not os.access(folder, os.W_OK):
+        if (nobody_named_it or not now) and not os.access(folder if now else there, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         foreign = nobody_named_it and there.stat().st_uid != os.geteuid()
     except OSError as error:

@@ -1,0 +1,85 @@
+"""What was mistyped is told at once: nobody waits for another run to learn of it, and nothing is made."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tollbench import cli
+from tollbench.cli import comparing
+from tollbench.errors import TollError
+
+Toll = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Toll:
+    """`toll compare` in an empty folder, while another run measures: the exit code, and what is said."""
+    monkeypatch.chdir(tmp_path)
+
+    def taken(*_: object, **__: object) -> None:
+        raise TollError("another run measures", "wait")
+
+    monkeypatch.setattr(comparing, "machine_taken", taken)
+
+    def run(*words: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["toll", "compare", *words])
+        return cli.main(), capsys.readouterr().err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["unclosed ./b"], "a comparison needs two sides"),
+        (["unclosed ./b", "true"], "there is no executable unclosed"),
+        (["true 'a", "true"], "cannot be split into words"),
+        (["./nothing", "true"], "there is no executable ./nothing"),
+        ([".", "true"], ". is a folder"),
+        (["", "true"], "a side is empty"),
+        (["true", "true", "--program", "./x"], "--build and --program belong together"),
+        (["true", "true", "--layouts", "3"], "--layouts needs --build"),
+        (["true", "true", "--count-only", "--why"], "--why is about times"),
+        (["true", "true", "--kind", "command", "--read", "csv:name,ns"], "does not read with --read"),
+        (["tasks/skynet/std_thread", "true"], "reads as a contender"),
+        (["HEAD", "mian", "--build", "true", "--program", "./x"], "is not in a git repository"),
+        (["true", "true"], "another run measures"),
+        (["tasks/skynet/std_thread", "tasks/skynet/pthread"], "another run measures"),
+    ],
+)
+def test_a_mistake_is_told_before_the_machine_is_waited_for(
+    toll: Toll, tmp_path: Path, words: list[str], told: str
+) -> None:
+    code, said = toll(*words)
+    assert code == 2
+    assert told in said
+    assert list(tmp_path.iterdir()) == []  # no empty runs/
+
+
+def test_what_a_command_makes_before_the_launches_may_not_be_there_yet(toll: Toll) -> None:
+    _, said = toll("./made", "./made too", "--setup", "make")
+    assert "another run measures" in said
+
+
+def test_a_page_in_runs_has_its_folder(toll: Toll, tmp_path: Path) -> None:
+    _, said = toll("true", "true", "--html", "runs/page.html")
+    assert "another run measures" in said
+    assert (tmp_path / "runs").is_dir()
+
+
+def test_a_folder_that_could_not_be_made_is_told_before(
+    toll: Toll, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, _mode, **_: Path(path) != tmp_path)
+    code, said = toll("true", "true")
+    assert code == 2
+    assert "cannot write into the folder" in said
+    (tmp_path / "runs").write_text("a file")
+    code, said = toll("true", "true")
+    assert code == 2
+    assert "runs" in said
+    assert "another run measures" not in said
