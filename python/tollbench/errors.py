@@ -23,7 +23,7 @@ class Exit(IntEnum):
     FINE = 0
     REGRESSION_OR_FAILED_CHECK = 1
     USAGE = 2  # also: what cannot be written, built, installed or fetched; the command can be repeated
-    INCONCLUSIVE = 3  # also: the disk filled while measuring; what was measured is kept, --resume goes on
+    INCONCLUSIVE = 3  # also: the disk filled while measuring what can be gone on with; a comparison cannot
     BUG = 70  # of toll itself, as sysexits.h has it: a gate lets 3 pass, and nothing was judged
     INTERRUPTED = 130
 

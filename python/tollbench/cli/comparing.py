@@ -229,7 +229,16 @@ def _with_the_machine(
             found = with_reasons(found, subject, look_at_code, request)
         found = found.model_copy(update=told)
         _keep_found(keeping, found, "found")
-    return found, keeping.error or unsaved or (no_room(found.no_room) if found.no_room else None)
+    return found, not_kept(keeping) or unsaved or (no_room(found.no_room) if found.no_room else None)
+
+
+def not_kept(keeping: Keeping) -> TollError | None:
+    """What ended the measuring where the disk took no more launches.
+
+    Not 3, which a gate lets pass: what had no launches was not judged, and no --resume goes on with it.
+    """
+    error = keeping.error
+    return error and TollError(error.what, error.next_step, Exit.USAGE)
 
 
 def _keep_found(keeping: Keeping, found: Comparisons, key: str) -> None:

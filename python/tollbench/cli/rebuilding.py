@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tollbench.cli.comparing import machine_line, raw_path, unless_ended_early
+from tollbench.cli.comparing import machine_line, not_kept, raw_path, unless_ended_early
 from tollbench.cli.comparing_sides import subject_of_written
 from tollbench.cli.console import Progress, progress, say, tell, tell_json
 from tollbench.cli.edition import edition
@@ -126,7 +126,8 @@ def measured(request: RebuildRequest, *, wait: bool) -> tuple[Rebuilds, TollErro
         keeping = Keeping(raw)
         found = _tried(request, moves, keeping)
     told = {"raw": str(raw.path), "toll_version": edition(), "machine": machine_line()}
-    return found.model_copy(update=told), keeping.error or (no_room(found.no_room) if found.no_room else None)
+    ended_by = not_kept(keeping) or (no_room(found.no_room) if found.no_room else None)
+    return found.model_copy(update=told), ended_by
 
 
 def measured_and_shown(request: RebuildRequest, *, wait: bool, as_json: bool, as_markdown: bool) -> Exit:

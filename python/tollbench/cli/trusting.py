@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tollbench.catalog import environments, machine, suites
 from tollbench.cli.builds import build_plan
-from tollbench.cli.comparing import machine_line, raw_path, unless_ended_early
+from tollbench.cli.comparing import machine_line, not_kept, raw_path, unless_ended_early
 from tollbench.cli.console import progress, say, tell, tell_json
 from tollbench.cli.edition import edition
 from tollbench.cli.machine_use import machine_taken
@@ -121,7 +121,7 @@ def measured(request: TrustRequest, *, wait: bool) -> tuple[Trust, TollError | N
             "disturbed": tuple(request.disturbances),
         }
     )
-    return found, keeping.error or (no_room(found.no_room) if found.no_room else None)
+    return found, not_kept(keeping) or (no_room(found.no_room) if found.no_room else None)
 
 
 def measured_and_shown(request: TrustRequest, *, wait: bool, as_json: bool, as_markdown: bool) -> Exit:
