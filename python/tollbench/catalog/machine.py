@@ -44,7 +44,7 @@ def describe(root: Path = ROOT, *, ask_compilers: bool = True) -> dict[str, Any]
     Sizes are bytes, frequencies MHz. Holds no host name and no user name: run files are shared.
     """
     cpu = _cpuinfo(root)
-    flags = cpu.get("flags", cpu.get("Features", "")).split()
+    flags = _features(cpu)
     return {
         "cpu": cpu.get("model name") or cpu.get("Processor") or _arm_name(cpu) or platform.machine(),
         "architecture": platform.machine(),
@@ -63,7 +63,7 @@ def describe(root: Path = ROOT, *, ask_compilers: bool = True) -> dict[str, Any]
         "firmware": _dmi(root, "bios_vendor", "bios_version", "bios_date"),
         "microcode": cpu.get("microcode"),
         "mitigations": _mitigations(root),
-        "invariant_tsc": {"constant_tsc", "nonstop_tsc"} <= set(flags) if "tsc" in flags else None,
+        "invariant_tsc": {"constant_tsc", "nonstop_tsc"} <= flags if "tsc" in flags else None,
         "compilers": compilers() if ask_compilers else [],
     }
 
@@ -96,6 +96,15 @@ def conditions(root: Path = ROOT) -> dict[str, Any]:
     }
     found["noise"] = [finding.as_dict() for finding in findings(found)]
     return found
+
+
+def processor_features(root: Path = ROOT) -> frozenset[str]:
+    """What the processor can do and the kernel lets programs do, in the kernel's words."""
+    return _features(_cpuinfo(root))
+
+
+def _features(cpu: dict[str, str]) -> frozenset[str]:
+    return frozenset(cpu.get("flags", cpu.get("Features", "")).split())
 
 
 def processor_mark(root: Path = ROOT) -> str:

@@ -221,7 +221,7 @@ def test_tuned_is_an_environment_for_what_has_anything_to_tune():
     tuned = environments.named("tuned")
     assert (tuned.toolset.folder, tuned.toolset.optimization) == ("tuned", "-O3")
     assert (tuned.toolset.flags, tuned.toolset.tuned) == (("-march=native",), True)
-    assert tuned.languages == ("C", "C++", "Rust", "Haskell")
+    assert tuned.languages == ("C", "C++", "Go", "Rust", "Haskell")
     both = environments.named("tuned+jemalloc")
     assert (both.name, both.toolset, both.languages) == (
         "tuned+jemalloc",

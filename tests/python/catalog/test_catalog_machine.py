@@ -250,5 +250,6 @@ def test_another_instruction_set_is_another_processor(tmp_path: Path) -> None:
         return machine.processor_mark(lay_out(tmp_path / name, {"proc/cpuinfo": text}))
 
     one = marked("one")
+    assert machine.processor_features(tmp_path / "one") == {"fpu", "avx2"}
     assert marked("same", **{"cpu MHz": "3999.5"}) == one
     assert len({one, marked("wider", flags="fpu avx2 avx512f"), marked("other", **{"model name": "B"})}) == 3

@@ -16,7 +16,7 @@ import pytest
 from talking import ROOT, Conversation, built, contenders, copy_sources, workload
 
 from tollbench.building import known, languages
-from tollbench.building.recipes import RECIPES, Job, Tool, rust
+from tollbench.building.recipes import RECIPES, Job, Tool, go, rust
 from tollbench.building.recipes.parts import first_error, heeded_here, shown
 from tollbench.catalog import packages, toolchains
 from tollbench.words import HOST, Program, Status
@@ -323,7 +323,6 @@ def test_rust_for_native_is_built_anew_on_another_processor(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("language", "stock", "tuned"),
     [
-        ("Go", "go build", "go build"),
         (
             "Rust",
             "cargo build --release",
@@ -344,6 +343,43 @@ def test_a_languages_flags_are_those_of_its_tools_unless_tuned(tmp_path, languag
     commands = [[*step.command, *step.environment.values()] for step in recipe.steps(job)]
     changed = [[*step.command, *step.environment.values()] for step in recipe.steps(replace(job, tuned=True))]
     assert (commands != changed) == (stock != tuned)
+
+
+V1 = "fpu cx8 sse sse2"
+V2 = f"{V1} cx16 lahf_lm pni popcnt sse4_1 sse4_2 ssse3"
+V3 = f"{V2} abm avx avx2 bmi1 bmi2 f16c fma movbe xsave"
+V4 = f"{V3} avx512bw avx512cd avx512dq avx512f avx512vl"
+
+
+@pytest.mark.parametrize(
+    ("machine", "version", "features", "own"),
+    [
+        ("x86_64", "go1.26.8", V1, {"GOAMD64": "v1"}),
+        ("x86_64", "go1.19", V2, {"GOAMD64": "v2"}),
+        ("x86_64", "go1.19", V3, {"GOAMD64": "v3"}),
+        ("x86_64", "go1.19", V4, {"GOAMD64": "v4"}),
+        ("x86_64", "go1.19", V4.replace("movbe ", ""), {"GOAMD64": "v2"}),  # none is left out
+        ("aarch64", "go1.23.1", "fp asimd", {"GOARM64": "v8.0"}),
+        ("aarch64", "go1.26", "fp aes pmull sha1 sha2", {"GOARM64": "v8.0,crypto"}),
+        ("aarch64", "go1.26", "fp aes pmull sha1 sha2 atomics", {"GOARM64": "v8.0,lse,crypto"}),
+        ("aarch64", "go1.22.9", "fp atomics", {}),
+        ("riscv64", "go1.26", "", {}),
+    ],
+)
+def test_tuned_go_is_built_for_this_processor(tmp_path, monkeypatch, machine, version, features, own) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(go, "processor_features", lambda: frozenset(features.split()))
+    for name in ("GOAMD64", "GOARM64"):
+        monkeypatch.setenv(name, "a user's")
+    recipe = RECIPES["Go"]
+    job = Job(Tool(Path("/bin/go"), version), ROOT, ROOT / "x.go", tmp_path, tmp_path / "x")
+    stock, tuned = (recipe.steps(one) for one in (job, replace(job, tuned=True)))
+    assert tuned[0].environment == {**stock[0].environment, **own}
+    assert tuned[0].command == stock[0].command
+    told = " ".join([*(f"{name}={value}" for name, value in own.items()), recipe.flags(job)])
+    assert recipe.flags(replace(job, tuned=True)) == told
+    # A user's own gives way.
+    assert set(heeded_here(recipe, stock)) - set(heeded_here(recipe, tuned)) == set(own)
 
 
 @pytest.mark.parametrize("text", [None, "[profile", "\xff"])

@@ -60,7 +60,8 @@ _BASE = re.compile(r"(host|(gcc|clang)(?:-(\d{1,3}))?)(?=-|$)")
 TUNED = "tuned"  # an environment: each language as its tools make the fastest programs
 _OUTSIDE_ALONE = ("lto", "m32")  # options for which a root would need more packages
 _TUNED_OPTIONS = ("O3", "native", "lto")
-_TUNABLE = ("C", "C++", "Rust", "Haskell")  # the others have nothing to set that is no change of the program
+# The others have nothing to set that is no change of the program.
+_TUNABLE = ("C", "C++", "Go", "Rust", "Haskell")
 
 
 @dataclass(frozen=True, slots=True)
