@@ -39,8 +39,14 @@ final class Toll {
     }
 
     /** One answer to a workload. */
-    record Contender(String workload, String name, String library, String unit, String per,
-                     List<Parameter> parameters, SetUp setUp) {}
+    record Contender(String workload, String name, String library, String libraryVersion, String unit, String per,
+                     List<Parameter> parameters, SetUp setUp) {
+        /** Of the JDK's own library. */
+        Contender(String workload, String name, String library, String unit, String per,
+                  List<Parameter> parameters, SetUp setUp) {
+            this(workload, name, library, Runtime.version().toString(), unit, per, parameters, setUp);
+        }
+    }
 
     /** Makes a contender ready to run; not timed. */
     interface SetUp {
@@ -113,7 +119,7 @@ final class Toll {
         String runtime = System.getProperty("java.vm.name") + " " + Runtime.version();
         List<Object> offered = contenders.stream().<Object>map(c -> object(
             "workload", c.workload, "contender", c.name, "library", c.library,
-            "library_version", Runtime.version().toString(), "kind", "batch", "unit", c.unit, "per", c.per,
+            "library_version", c.libraryVersion, "kind", "batch", "unit", c.unit, "per", c.per,
             "parameters", c.parameters.stream().<Object>map(p -> object(
                 "name", p.name, "default", p.standard, "unit", p.unit, "meaning", p.meaning)).toList())).toList();
         return object("type", "description", "protocol", 1, "language", language, "compiler", runtime,

@@ -74,6 +74,10 @@ pub trait State {
     fn units(&self) -> u64;
     /// What it stands on, as observed.
     fn footing(&self) -> Value;
+    /// What its units told in a pass of their own, which goes into the footing.
+    fn counted(&self) -> Result<Map<String, Value>, Error> {
+        Ok(Map::new())
+    }
     /// More numbers about the batch just run, as suite.toml declares them.
     fn details(&self) -> BTreeMap<&'static str, f64> {
         BTreeMap::new()
@@ -165,6 +169,15 @@ impl Launch<'_> {
         self.state = Some((self.contender.set_up)(&self.arguments)?);
         Ok(())
     }
+
+    fn footing(&self) -> Result<Value, Error> {
+        let Some(state) = &self.state else { return Ok(json!({})) };
+        let mut footing = state.footing();
+        for (name, number) in state.counted()? {
+            footing[name] = number;
+        }
+        Ok(footing)
+    }
 }
 
 fn launch<'a>(contenders: &'a [Contender], workload: &str, name: &str, words: &[String]) -> Result<Launch<'a>, Error> {
@@ -216,7 +229,7 @@ fn serve(contenders: &[Contender], words: &[String]) -> Result<(), Error> {
     let started = Instant::now();
     let mut launch = launch(contenders, workload, name, rest)?;
     let setup_ns = started.elapsed().as_nanos() as u64;
-    let mut footing = launch.state.as_ref().map_or_else(|| json!({}), |state| state.footing());
+    let mut footing = launch.footing()?;
     footing["malloc"] = json!(resources::malloc_provider());
     write(&json!({"type": "ready", "protocol": 1, "setup_ns": setup_ns, "process_ns": process_ns,
                   "clock": resources::clock(), "footing": footing}));
@@ -316,7 +329,7 @@ fn show(contenders: &[Contender], words: &[String]) -> Result<(), Error> {
             println!(
                 "{:26} {what} {:10.1} {}/{}  CPU time {:10.1}  {}",
                 contender.name, per_unit("wall_ns"), contender.unit, contender.per, per_unit("cpu_ns"),
-                launch.state.as_ref().map(|state| state.footing().to_string()).unwrap_or_default()
+                launch.footing()?
             );
         }
     }

@@ -1,5 +1,7 @@
 //! Counts concurrency units in a pass of its own, which nobody times.
 
+use crate::Error;
+use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 static MADE: AtomicI64 = AtomicI64::new(0);
@@ -33,15 +35,19 @@ impl Units for Counted {
     }
 }
 
-/// The footing with what `count` told, where the runner asks for a counting pass.
-pub fn with_units(mut footing: serde_json::Value, count: impl FnOnce() -> u64) -> serde_json::Value {
-    if std::env::var_os("TOLL_UNITS").is_some() {
-        for counter in [&MADE, &ALIVE, &PEAK] {
-            counter.store(0, Relaxed);
-        }
-        std::hint::black_box(count());
-        footing["units_created"] = MADE.load(Relaxed).into();
-        footing["units_alive_peak"] = PEAK.load(Relaxed).into();
+/// What `count` told, for the footing, where the runner asks for a counting pass; `expected` is its right answer.
+pub fn counted(expected: u64, count: impl FnOnce() -> u64) -> Result<Map<String, Value>, Error> {
+    let mut told = Map::new();
+    if std::env::var_os("TOLL_UNITS").is_none() {
+        return Ok(told);
     }
-    footing
+    for counter in [&MADE, &ALIVE, &PEAK] {
+        counter.store(0, Relaxed);
+    }
+    if count() != expected {
+        return Err(Error::new("wrong_answer", "the sum is wrong while units are counted"));
+    }
+    told.insert("units_created".into(), MADE.load(Relaxed).into());
+    told.insert("units_alive_peak".into(), PEAK.load(Relaxed).into());
+    Ok(told)
 }

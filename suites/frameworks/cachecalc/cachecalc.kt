@@ -3,6 +3,7 @@
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.microseconds
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
@@ -83,8 +84,11 @@ private fun setUp(arguments: Map<String, Long>): Toll.State {
     return Load(tasks.toInt(), threads, wait.microseconds)
 }
 
+/** As the library's jar has it. */
+private fun version() = Job::class.java.getResource("/META-INF/kotlinx_coroutines_core.version")?.readText()?.trim() ?: ""
+
 fun main(words: Array<String>) = Toll.main("Kotlin", listOf(
-    Toll.Contender("frameworks/cachecalc", "kotlin_coroutines", "kotlinx.coroutines", "ns", "task", listOf(
+    Toll.Contender("frameworks/cachecalc", "kotlin_coroutines", "kotlinx.coroutines", version(), "ns", "task", listOf(
         Toll.Parameter("tasks", "1000", "tasks", "tasks of one iteration"),
         Toll.Parameter("wait_us", "8", "us", "what each task waits between its two computations"),
         Toll.Parameter("threads", "cpus", "threads", "threads of the contender's pool, or of its runtime")),

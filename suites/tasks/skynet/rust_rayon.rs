@@ -2,9 +2,9 @@
 
 mod skynet;
 
-use serde_json::json;
+use serde_json::{json, Map, Value};
 use skynet::{expected, inputs, nodes_below_root, CHILDREN, PARAMETERS};
-use toll::units::{with_units, Counted, Uncounted, Units};
+use toll::units::{counted, Counted, Uncounted, Units};
 
 fn skynet<U: Units>(ordinal: u64, size: u64) -> u64 {
     if size == 1 {
@@ -44,9 +44,11 @@ impl toll::State for Tree {
 
     fn footing(&self) -> serde_json::Value {
         let derived = nodes_below_root(self.tasks);
-        let footing = json!({"threads": self.pool.current_num_threads(), "units_created": derived,
-                             "results": "slot of the parent"});
-        with_units(footing, || self.pool.install(|| skynet::<Counted>(0, self.tasks)))
+        json!({"threads": self.pool.current_num_threads(), "units_created": derived, "results": "slot of the parent"})
+    }
+
+    fn counted(&self) -> Result<Map<String, Value>, toll::Error> {
+        counted(self.expected(), || self.pool.install(|| skynet::<Counted>(0, self.tasks)))
     }
 }
 

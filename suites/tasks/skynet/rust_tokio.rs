@@ -2,9 +2,9 @@
 
 mod skynet;
 
-use serde_json::json;
+use serde_json::{json, Map, Value};
 use skynet::{expected, inputs, nodes_below_root, parameters, CHILDREN, PARAMETERS};
-use toll::units::{with_units, Counted, Uncounted, Units};
+use toll::units::{counted, Counted, Uncounted, Units};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
@@ -53,9 +53,11 @@ impl toll::State for Tree {
 
     fn footing(&self) -> serde_json::Value {
         let derived = nodes_below_root(self.tasks) + 1;
-        with_units(json!({"threads": self.threads, "units_created": derived, "results": "join handle"}), || {
-            self.sum::<Counted>()
-        })
+        json!({"threads": self.threads, "units_created": derived, "results": "join handle"})
+    }
+
+    fn counted(&self) -> Result<Map<String, Value>, toll::Error> {
+        counted(self.expected(), || self.sum::<Counted>())
     }
 }
 

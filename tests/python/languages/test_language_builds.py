@@ -84,6 +84,35 @@ def test_a_wrong_sum_is_never_timed(spoilt: Callable[[str], Path], name: str) ->
         assert talk.end() == (1, "")
 
 
+# The first ordinal of the pass that counts, which nobody times.
+COUNTED = {
+    "go_goroutines": ("go countedSkynet(units, result, 0,", "go countedSkynet(units, result, 1,"),
+    "rust_rayon": ("skynet::<Counted>(0,", "skynet::<Counted>(1,"),
+}
+
+
+@pytest.mark.usefixtures("built_sooner")
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_wrong_sum_while_units_are_counted_is_told(
+    spoilt: Callable[[str], Path], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    present(name)
+    root = spoilt(name)
+    source, text = source_of(root, name), source_of(ROOT, name).read_text()
+    assert text.count(COUNTED[name][0]) == 1
+    source.write_text(text.replace(*COUNTED[name]))
+    program = build(root, name)[name]
+    assert program.status is Status.OK, program.reason
+    monkeypatch.setenv("TOLL_UNITS", "1")
+    with Conversation(program, "tasks=1000", "threads=1") as talk:
+        told = talk.hear("error")
+        assert (told["kind"], told["message"]) == (
+            "wrong_answer",
+            "the sum is wrong while units are counted",
+        )
+        assert talk.end() == (1, "")
+
+
 @pytest.mark.usefixtures("built_sooner")
 @pytest.mark.parametrize("name", LEAVES)
 def test_a_source_that_does_not_compile_is_a_row_with_its_first_error(

@@ -81,6 +81,19 @@ def test_every_workloads_facts_are_those_of_its_suite() -> None:
         assert differences(ROOT / "suites", offered[program.contender]) == []
 
 
+@pytest.mark.proof  # Maven fetches for the first build
+@pytest.mark.slow
+def test_kotlin_tells_the_version_of_its_coroutines_and_not_of_the_kit() -> None:
+    program = all_built()["frameworks/cachecalc", "kotlin_coroutines"]
+    if program.status is Status.SKIPPED:
+        pytest.skip(program.reason)
+    done = subprocess.run(
+        [*program.command, "describe"], capture_output=True, text=True, timeout=LIMIT_S, check=True
+    )
+    (offered,) = json.loads(done.stdout)["contenders"]
+    assert f"{offered['library_version']} on " in program.library_version
+
+
 @pytest.mark.parametrize("tasks", [10, 1000, 100_000])
 def test_sums_are_right_and_batches_plausible(program: Program, contender: Contender, tasks: int) -> None:
     with Conversation(program, f"tasks={tasks}", threads_of(contender)) as talk:
