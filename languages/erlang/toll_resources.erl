@@ -1,7 +1,7 @@
 %% What all threads of the process have used so far, and the clock. Erlang does not reach getrusage; the same
 %% numbers are read from /proc, where each thread has its own. The emulator's threads live as long as it does.
 -module(toll_resources).
--export([now/0, since/2, clock/0, memory_bytes/0]).
+-export([now/0, used_since/1, footing/0, clock/0, memory_bytes/0, cgroup_limits/2]).
 
 now() ->
     {ok, Threads} = file:list_dir("/proc/self/task"),
@@ -14,13 +14,20 @@ now() ->
       major_faults => MajorFaults,
       peak_bytes => 1024 * total(<<"VmHWM">>, [fields("/proc/self/status")])}.
 
-%% The difference; the peak stays a peak.
-since(Before, After) ->
+%% What was used since Before. A reading takes milliseconds of CPU time and hundreds of switches, as many as a
+%% short batch does: what the next one after it has used is taken off. The peak stays a peak.
+used_since(Before) ->
+    After = ?MODULE:now(),
+    Again = ?MODULE:now(),
     maps:map(fun(peak_bytes, Peak) -> Peak;
-                (Name, Count) -> max(0, Count - maps:get(Name, Before))
+                (Name, Count) -> max(0, (Count - maps:get(Name, Before)) - (maps:get(Name, Again) - Count))
              end, After).
 
-%% Nanoseconds on a CPU: the first number of each thread's schedstat. Kernels without it leave milliseconds.
+%% What is known of a batch's CPU time beside its number.
+footing() -> <<"/proc, which knows of a running thread what the last tick of the kernel knew; less one reading">>.
+
+%% Nanoseconds on a CPU: the first number of each thread's schedstat. Kernels without it leave milliseconds, of
+%% user time alone.
 cpu_ns(Threads) ->
     try lists:sum([schedstat(Thread) || Thread <- Threads])
     catch error:_ -> 1000000 * element(1, statistics(runtime))
@@ -64,8 +71,23 @@ apart() ->
 %% The machine's memory, or what a container may have of it; more than anybody has where neither is known.
 memory_bytes() ->
     Machine = case 1024 * total(<<"MemTotal">>, [fields("/proc/meminfo")]) of 0 -> 1 bsl 62; Known -> Known end,
-    case file:read_file("/sys/fs/cgroup/memory.max") of
-        {ok, Text} ->
-            try min(Machine, binary_to_integer(string:trim(Text))) catch error:badarg -> Machine end;  % "max"
-        _ -> Machine
+    lists:min([Machine | cgroup_limits(<<"/sys/fs/cgroup">>, own_group())]).
+
+%% Below where control groups are mounted, <<>> for the root's; of their version 2 alone.
+own_group() ->
+    Text = case file:read_file("/proc/self/cgroup") of {ok, Read} -> Read; {error, _} -> <<>> end,
+    case [Path || <<"0::/", Path/binary>> <- binary:split(Text, <<"\n">>, [global]), Path =/= <<>>] of
+        [Path | _] -> <<"/", Path/binary>>;
+        [] -> <<>>
+    end.
+
+%% The limits of a control group and of all those around it that have one.
+cgroup_limits(Mounted, Group) ->
+    Here = case file:read_file(<<Mounted/binary, Group/binary, "/memory.max">>) of
+        {ok, Text} -> try [binary_to_integer(string:trim(Text))] catch error:badarg -> [] end;  % "max"
+        {error, _} -> []
+    end,
+    case string:split(Group, "/", trailing) of
+        [Around, _] -> Here ++ cgroup_limits(Mounted, Around);
+        [_] -> Here
     end.
