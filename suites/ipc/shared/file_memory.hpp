@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cstddef>
-#include <filesystem>
 #include <string>
 
 namespace toll::ipc {
@@ -21,7 +20,7 @@ public:
 
 private:
     static OwnedDescriptor without_name() {
-        const std::string folder = std::filesystem::temp_directory_path();
+        const std::string folder = temporary_folder();
         const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         if (file >= 0) { return {file, "open"}; }
         // Where the file system knows no such files it has a name for a moment.

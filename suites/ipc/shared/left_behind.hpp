@@ -1,16 +1,19 @@
 // What the kernel or a file system keeps where a launch is killed, and how the next launch removes it.
 #pragma once
 
+#include "descriptors.hpp"
 #include "shared_memory.hpp"
 
 #include <toll/errors.hpp>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -18,6 +21,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -44,6 +48,22 @@ inline std::optional<std::uint64_t> start_of(pid_t process) {
                : std::nullopt;
 }
 
+/// The folder for temporary files. Throws Unsupported where what the environment names is none.
+inline std::string temporary_folder() {
+    std::error_code error;
+    std::string folder = std::filesystem::temp_directory_path(error);
+    if (!error) { return folder; }
+    std::string named = "/tmp";
+    for (const char* variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {  // the first that is set counts
+        if (const char* value = std::getenv(variable)) {
+            named = std::string(variable) + "=" + value;
+            break;
+        }
+    }
+    throw Unsupported(named + " is no folder for temporary files (" + error.message() +
+                      "); name one in TMPDIR");
+}
+
 /// A file that says what this process has made, for as long as it would stay if the process were killed now.
 /// Its name says whose it is: /tmp/toll-ipc-UID/NAMESPACE.PID.START, so that nobody else's is touched. The
 /// next launch of the same user removes what the records of processes that are gone tell of, and nothing that
@@ -62,27 +82,26 @@ public:
     /// Removes what was left behind; `remove` does what `kind` says, and is not needed for a queue of System
     /// V. Throws Unsupported where no record can be kept.
     explicit Record(Kind kind, Remove remove = nullptr)
-        : kind_(kind), folder_(folder()), path_(folder_ + "/" + own_name()) {
+        : kind_(kind), path_(temporary_folder() + "/toll-ipc-" + std::to_string(::geteuid())) {
         remove_left_behind(remove);
-        for (int attempt = 0; attempt < 10 && file_ < 0; ++attempt) {  // another launch may remove the folder
-            ::mkdir(folder_.c_str(), 0700);
-            check_folder();
-            file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-            if (file_ < 0 && errno != ENOENT) { break; }
+        int error = ENOENT;  // also where another launch removes the folder between the calls
+        for (int attempt = 0; attempt < 10 && error == ENOENT; ++attempt) {
+            ::mkdir(path_.c_str(), 0700);
+            folder_ = checked_folder();
+            if (folder_.get() < 0) { continue; }
+            file_ = opened(folder_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL);
+            error = file_.get() < 0 ? errno : 0;
         }
-        if (file_ < 0) { refuse(errno); }
+        if (error != 0) { refuse(error); }
     }
     Record(const Record&) = delete;
     Record& operator=(const Record&) = delete;
-    ~Record() {
-        forget();
-        ::close(file_);
-    }
+    ~Record() { forget(); }
 
     /// What was told of is gone.
     void forget() const noexcept {
-        ::unlink(path_.c_str());
-        ::rmdir(folder_.c_str());  // unless others have theirs in it
+        ::unlinkat(folder_.get(), name_.c_str(), 0);
+        ::rmdir(path_.c_str());  // unless others have theirs in it
     }
 
     /// Before something of this name, which nobody else can have, is made.
@@ -110,43 +129,72 @@ private:
         }
         return name_space() + "." + std::to_string(::getpid()) + "." + std::to_string(*start);
     }
-    static std::string folder() {
-        std::error_code none;
-        return std::filesystem::temp_directory_path(none).string() + "/toll-ipc-" +
-               std::to_string(::geteuid());
+    /// Of a file that is no link. Without a number where it cannot be opened: errno says why.
+    static OwnedDescriptor opened(int folder, const char* name, int flags) {
+        const int file = ::openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+        return file < 0 ? OwnedDescriptor() : OwnedDescriptor(file, "openat");
     }
 
-    /// Throws Unsupported where somebody else could have written the folder's records.
-    void check_folder() const {
+    /// The folder of the records, without a number where there is none. Throws Unsupported where somebody
+    /// else could have written them. What follows goes through what was opened, not through the name again:
+    /// meanwhile somebody may put another folder in its place.
+    [[nodiscard]] OwnedDescriptor checked_folder() const {
+        OwnedDescriptor folder = opened(AT_FDCWD, path_.c_str(), O_RDONLY | O_DIRECTORY);
+        const int error = folder.get() < 0 ? errno : 0;
+        if (error == ENOENT) { return folder; }
         struct stat state{};
-        if (::lstat(folder_.c_str(), &state) != 0) {
-            if (errno != ENOENT) { refuse(errno); }
-            return;
-        }
-        if (!S_ISDIR(state.st_mode) || state.st_uid != ::geteuid() || (state.st_mode & 077U) != 0) {
-            throw Unsupported(folder_ +
+        const bool no_folder_of_ours = error == ENOTDIR || error == ELOOP || error == EACCES;
+        if (!no_folder_of_ours && (error != 0 || ::fstat(folder.get(), &state) != 0)) { refuse(errno); }
+        if (no_folder_of_ours || state.st_uid != ::geteuid() || (state.st_mode & 077U) != 0) {
+            throw Unsupported(path_ +
                               " is not a folder of this user's alone: what a killed launch leaves could not "
                               "be removed by its record; remove it, or name another folder in TMPDIR");
         }
+        return folder;
     }
     [[noreturn]] void refuse(int error) const {
-        throw Unsupported("no record of what a killed launch would leave can be kept in " + folder_ + ": " +
+        throw Unsupported("no record of what a killed launch would leave can be kept in " + path_ + ": " +
                           std::generic_category().message(error) + "; name another folder in TMPDIR");
     }
     void write(const std::string& line) const {
-        if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) { refuse(errno); }
+        if (::write(file_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+            refuse(errno);
+        }
     }
 
     void remove_left_behind(Remove remove) const {
-        check_folder();
-        std::error_code none;
-        std::vector<std::filesystem::path> gone;
-        for (const auto& entry : std::filesystem::directory_iterator(folder_, none)) {
-            if (maker_is_gone(entry.path().filename().string())) { gone.push_back(entry.path()); }
+        const OwnedDescriptor folder = checked_folder();
+        if (folder.get() < 0) { return; }
+        for (const std::string& record : names_in(folder.get())) {
+            if (!maker_is_gone(record)) { continue; }
+            const auto told = content(opened(folder.get(), record.c_str(), O_RDONLY));
+            if (told && remove_told(*told, remove)) { ::unlinkat(folder.get(), record.c_str(), 0); }
         }
-        for (const auto& record : gone) {
-            if (remove_told(record, remove)) { ::unlink(record.c_str()); }
+    }
+
+    static std::vector<std::string> names_in(int folder) {
+        std::vector<std::string> names;
+        OwnedDescriptor same = opened(folder, ".", O_RDONLY | O_DIRECTORY);
+        const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(same.get()), &::closedir);
+        if (!listing) { return names; }
+        (void)same.release();
+        while (const dirent* entry = ::readdir(listing.get())) { names.emplace_back(entry->d_name); }
+        return names;
+    }
+
+    /// Of a record that this user has written; nothing of what is none.
+    static std::optional<std::string> content(const OwnedDescriptor& record) {
+        struct stat state{};
+        if (record.get() < 0 || ::fstat(record.get(), &state) != 0 || !S_ISREG(state.st_mode) ||
+            state.st_uid != ::geteuid()) {
+            return std::nullopt;
         }
+        std::string text;
+        std::array<char, 4096> piece{};
+        for (ssize_t came = 0; (came = ::read(record.get(), piece.data(), piece.size())) > 0;) {
+            text.append(piece.data(), static_cast<std::size_t>(came));
+        }
+        return text;
     }
 
     /// Whether `record` is the name of a record of this namespace, whose process does not live.
@@ -167,8 +215,8 @@ private:
 
     /// False where what it tells of is there still: of another kind, which that kind's contender removes, or
     /// in use.
-    bool remove_told(const std::filesystem::path& record, Remove remove) const {
-        std::ifstream lines(record);
+    bool remove_told(const std::string& record, Remove remove) const {
+        std::istringstream lines(record);
         for (std::string line; std::getline(lines, line);) {
             if (line.size() < 3 || lines.eof()) { continue; }  // cut short: nothing was made after it
             if (line[0] != static_cast<char>(kind_)) { return false; }
@@ -201,9 +249,10 @@ private:
     }
 
     Kind kind_;
-    std::string folder_;
-    std::string path_;
-    int file_ = -1;
+    std::string path_;  ///< of the folder
+    std::string name_ = own_name();
+    OwnedDescriptor folder_;
+    OwnedDescriptor file_;
 };
 
 }  // namespace toll::ipc

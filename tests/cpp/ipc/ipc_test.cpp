@@ -1,21 +1,123 @@
-// What the contenders of ipc share: messages that show damage, and the ring.
+// What the contenders of ipc share: messages that show damage, the ring, and what is left behind.
 #include "shared/bells.hpp"
+#include "shared/file_memory.hpp"
+#include "shared/left_behind.hpp"
 #include "shared/ring.hpp"
 #include "shared/sockets.hpp"
 #include "shared/stamped_message.hpp"
 
 #include <doctest/doctest.h>
 
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 using namespace toll::ipc;
 
 namespace {
+
+std::string put_in_the_place_of_one;  // of a folder of records that is not there: at the moment it is missed
+
+/// Somebody else's folder comes to have the name of one that was looked for in vain.
+int with_another(const char* name, int result) {
+    const int error = errno;
+    if (result < 0 && error == ENOENT && !put_in_the_place_of_one.empty() &&
+        std::string_view(name).find("toll-ipc-") != std::string_view::npos) {
+        (void)std::rename(put_in_the_place_of_one.c_str(), name);
+        put_in_the_place_of_one.clear();
+    }
+    errno = error;
+    return result;
+}
+
+template <class Function>
+Function next(const char* name) {
+    return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+// Before the C library's.
+extern "C" {
+int lstat(const char* name, struct stat* state) noexcept {
+    return with_another(name, next<int (*)(const char*, struct stat*)>("lstat")(name, state));
+}
+int openat(int folder, const char* name, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    static const auto theirs = next<int (*)(int, const char*, int, ...)>("openat");
+    return with_another(name, theirs(folder, name, flags, mode));
+}
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder for temporary files of its own, named in TMPDIR as long as it lives.
+class OwnTemporaryFolder {
+public:
+    OwnTemporaryFolder() : path_(fs::temp_directory_path() / new_name()) {
+        fs::create_directory(path_);
+        name(path_.string());
+    }
+    OwnTemporaryFolder(const OwnTemporaryFolder&) = delete;
+    OwnTemporaryFolder& operator=(const OwnTemporaryFolder&) = delete;
+    ~OwnTemporaryFolder() {
+        former_ ? name(*former_) : (void)::unsetenv("TMPDIR");
+        fs::remove_all(path_);
+    }
+    [[nodiscard]] const fs::path& path() const { return path_; }
+    static void name(const std::string& folder) { ::setenv("TMPDIR", folder.c_str(), 1); }
+
+    /// A folder of records that holds one of a launch that is gone, which tells of "/VICTIM".
+    [[nodiscard]] fs::path records(const std::string& folder, const std::string& victim) const {
+        fs::create_directory(path_ / folder);
+        fs::permissions(path_ / folder, fs::perms::owner_all);
+        const fs::path record = path_ / folder / of_one_gone();
+        std::ofstream(record) << "f /" << victim << '\n';
+        return record;
+    }
+    static std::string name_of_records() { return "toll-ipc-" + std::to_string(::geteuid()); }
+    /// Of process 1, which began at another time.
+    static std::string of_one_gone() {
+        struct stat space{};
+        REQUIRE(::stat("/proc/self/ns/pid", &space) == 0);
+        return std::to_string(space.st_ino) + ".1.18446744073709551615";
+    }
+
+private:
+    std::optional<std::string> former_ = [] {
+        const char* const set = std::getenv("TMPDIR");
+        return set == nullptr ? std::nullopt : std::optional<std::string>(set);
+    }();
+    fs::path path_;
+};
+
+std::vector<std::string> removed;
+int note_removed(const char* name) {
+    removed.emplace_back(name);
+    return 0;
+}
 
 /// Sends `count` messages one way from another thread, and counts those that arrive whole.
 template <class Bell>
@@ -134,5 +236,70 @@ TEST_CASE("a message of up to 56 bytes lies in one line") {
         const std::size_t slots = RingShape(bytes).slots;
         CHECK((slots & (slots - 1)) == 0);
         CHECK(slots >= 8);
+    }
+}
+
+TEST_CASE("what a launch that is gone has left is removed by its record, which goes too") {
+    const OwnTemporaryFolder folder;
+    const fs::path record = folder.records(OwnTemporaryFolder::name_of_records(), "left");
+    removed.clear();
+    { const Record own(Record::Kind::file, note_removed); }
+    CHECK(removed == std::vector<std::string>{"/left"});
+    CHECK_FALSE(fs::exists(record.parent_path()));
+}
+
+TEST_CASE("a record is a file that this user has written, and no link to one") {
+    const OwnTemporaryFolder folder;
+    const fs::path elsewhere = folder.records("elsewhere", "linked");
+    const fs::path record = folder.records(OwnTemporaryFolder::name_of_records(), "another user's");
+    const auto nothing_removed = [] {
+        removed.clear();
+        { const Record own(Record::Kind::file, note_removed); }
+        return removed.empty();
+    };
+    if (::geteuid() == 0) {
+        REQUIRE(::chown(record.c_str(), 65534, 65534) == 0);
+        CHECK(nothing_removed());
+    }
+    fs::remove(record);
+    fs::create_symlink(elsewhere, record);
+    CHECK(nothing_removed());
+    CHECK(fs::is_symlink(record));
+    fs::remove(record);
+    fs::create_directory(record);
+    CHECK(nothing_removed());
+}
+
+TEST_CASE("a folder that comes to have the records' name after it was looked for is not believed") {
+    const OwnTemporaryFolder folder;
+    const fs::path record = folder.records("theirs", "victim");
+    fs::permissions(record.parent_path(), fs::perms::all);
+    removed.clear();
+    put_in_the_place_of_one = record.parent_path();
+    CHECK_THROWS_WITH_AS(Record(Record::Kind::file, note_removed), doctest::Contains("this user's alone"),
+                         toll::Unsupported);
+    CHECK(put_in_the_place_of_one.empty());
+    CHECK(removed.empty());
+}
+
+TEST_CASE("a link in place of the records' folder is not followed") {
+    const OwnTemporaryFolder folder;
+    const fs::path record = folder.records("elsewhere", "victim");
+    fs::create_directory_symlink(record.parent_path(), folder.path() / OwnTemporaryFolder::name_of_records());
+    removed.clear();
+    CHECK_THROWS_AS(Record(Record::Kind::file, note_removed), toll::Unsupported);
+    CHECK(removed.empty());
+}
+
+TEST_CASE("a TMPDIR that is no folder is told, and nothing is made elsewhere") {
+    const OwnTemporaryFolder folder;
+    const fs::path file = folder.path() / "file";
+    std::ofstream(file) << "no folder";
+    for (const fs::path& none : {file, folder.path() / "missing"}) {
+        OwnTemporaryFolder::name(none);
+        const std::string told = "TMPDIR=" + none.string() + " is no folder";
+        CHECK_THROWS_WITH_AS(FileMemory(4096), doctest::Contains(told.c_str()), toll::Unsupported);
+        CHECK_THROWS_WITH_AS(Record(Record::Kind::file, note_removed), doctest::Contains(told.c_str()),
+                             toll::Unsupported);
     }
 }
