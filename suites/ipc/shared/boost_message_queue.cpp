@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <optional>
 #include <string>
 
@@ -21,7 +22,16 @@ public:
         for (auto& queue : queues_) {
             const std::string name = toll::ipc::new_name();
             record.will_make(name);
-            queue.emplace(boost::interprocess::create_only, name.c_str(), places, std::min(plan.bytes, most));
+            try {
+                queue.emplace(boost::interprocess::create_only, name.c_str(), places,
+                              std::min(plan.bytes, most));
+            } catch (const std::exception& failure) {  // the name is there without its room, and would stay
+                remove(name.c_str());
+                throw toll::Unsupported("no queue of " + std::to_string(places) + " messages of " +
+                                        std::to_string(std::min(plan.bytes, most)) +
+                                        " bytes could be made in /dev/shm: " + failure.what() +
+                                        "; make room there (`df /dev/shm`, a container's --shm-size)");
+            }
             remove(name.c_str());
         }
     }

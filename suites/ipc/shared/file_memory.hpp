@@ -7,8 +7,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <string>
+#include <system_error>
 
 namespace toll::ipc {
 
@@ -32,7 +34,20 @@ private:
         return named;
     }
     [[nodiscard]] std::size_t sized(std::size_t bytes) const {
-        check_call(::ftruncate(file_.get(), static_cast<off_t>(bytes)), "ftruncate");
+        // A file without its room would end the first to write beyond what is left of the disk (SIGBUS).
+        const auto length = static_cast<off_t>(bytes);
+        int error = EINTR;
+        while (error == EINTR) { error = ::posix_fallocate(file_.get(), 0, length); }
+        if (error == ENOSPC || error == EDQUOT) {
+            throw Unsupported("no room for " + std::to_string(bytes) + " bytes in " + temporary_folder() +
+                              ": " + std::generic_category().message(error) +
+                              "; make some, or name another folder in TMPDIR");
+        }
+        if (error == EOPNOTSUPP || error == EINVAL) {  // this file system keeps no room free for a file
+            check_call(::ftruncate(file_.get(), length), "ftruncate");
+        } else if (error != 0) {
+            throw std::system_error(error, std::generic_category(), "posix_fallocate");
+        }
         return bytes;
     }
 

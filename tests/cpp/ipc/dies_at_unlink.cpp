@@ -1,6 +1,6 @@
 // Preloaded, it kills the program that it was loaded into at the moment at which a name would be removed
 // (unless LIVES is in its environment), and lets no file without a name be made. What is left is what the
-// next launch has to find.
+// next launch has to find. With NO_ROOM in its environment no file gets room either, as on a full disk.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -39,6 +39,12 @@ int shm_unlink(const char* name) {
 
 int mq_unlink(const char* name) noexcept {
     return remove_by<int (*)(const char*)>("mq_unlink", name);
+}
+
+int posix_fallocate(int file, off_t from, off_t length) {
+    if (::getenv("NO_ROOM") != nullptr) { return ENOSPC; }
+    return reinterpret_cast<int (*)(int, off_t, off_t)>(::dlsym(RTLD_NEXT, "posix_fallocate"))(file, from,
+                                                                                               length);
 }
 
 int open(const char* path, int flags, ...) {

@@ -26,6 +26,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,6 +34,7 @@ using namespace toll::ipc;
 
 namespace {
 
+int fallocate_says = 0;               // where it is not 0
 std::string put_in_the_place_of_one;  // of a folder of records that is not there: at the moment it is missed
 
 /// Somebody else's folder comes to have the name of one that was looked for in vain.
@@ -56,6 +58,10 @@ Function next(const char* name) {
 
 // Before the C library's.
 extern "C" {
+int posix_fallocate(int file, off_t from, off_t length) {
+    if (fallocate_says != 0) { return fallocate_says; }
+    return next<int (*)(int, off_t, off_t)>("posix_fallocate")(file, from, length);
+}
 int lstat(const char* name, struct stat* state) noexcept {
     return with_another(name, next<int (*)(const char*, struct stat*)>("lstat")(name, state));
 }
@@ -302,4 +308,23 @@ TEST_CASE("a TMPDIR that is no folder is told, and nothing is made elsewhere") {
         CHECK_THROWS_WITH_AS(Record(Record::Kind::file, note_removed), doctest::Contains(told.c_str()),
                              toll::Unsupported);
     }
+}
+
+TEST_CASE("memory in a file has its room, or is refused") {
+    const OwnTemporaryFolder folder;
+    constexpr std::size_t bytes = 4096;
+    for (const int says : {0, EOPNOTSUPP, EINVAL}) {
+        CAPTURE(says);
+        fallocate_says = says;
+        const FileMemory memory(bytes);
+        memory.data()[bytes - 1] = std::byte{1};
+    }
+    for (const int says : {ENOSPC, EDQUOT}) {
+        fallocate_says = says;
+        const std::string told = "no room for 4096 bytes in " + folder.path().string();
+        CHECK_THROWS_WITH_AS(FileMemory{bytes}, doctest::Contains(told.c_str()), toll::Unsupported);
+    }
+    fallocate_says = EIO;
+    CHECK_THROWS_AS(FileMemory{bytes}, std::system_error);
+    fallocate_says = 0;
 }

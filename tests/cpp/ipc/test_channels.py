@@ -207,6 +207,26 @@ class LeftBehind(unittest.TestCase):
                 self.ends_well(name, LD_PRELOAD=DIES_AT_UNLINK, LIVES="1")
                 self.assertFalse(exists(told))
 
+    def test_what_gets_no_room_is_refused_and_leaves_no_name(self) -> None:
+        def names() -> set[str]:
+            folders = (Path("/dev/shm"), self.folder)
+            return {str(path) for folder in folders for path in folder.glob("*toll-*")}
+
+        before = names()
+        for name, place in (
+            ("boost_message_queue", "/dev/shm"),
+            ("memory_mapped_file", str(self.folder)),
+            ("memory_mapped_line", str(self.folder)),
+        ):
+            with self.subTest(name):
+                environment = {"LD_PRELOAD": DIES_AT_UNLINK, "LIVES": "1", "NO_ROOM": "1"}
+                with self.launch(name, **environment) as launch:
+                    out, err = launch.communicate(b'{"type": "stop"}\n', timeout=20)
+                self.assertEqual(launch.returncode, 1, err)
+                said = answers(out)[-1]
+                self.assertEqual((said["kind"], place in said["message"]), ("unsupported", True), said)
+                self.assertEqual(names() - before, set())
+
     def test_a_living_launch_s_is_let_be(self) -> None:
         with self.launch("system_v_queue") as first:
             assert first.stdout
