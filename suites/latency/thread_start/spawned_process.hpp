@@ -24,15 +24,17 @@ namespace toll::thread_start {
 /// What parent and child see both: the child cannot be given the parent's objects.
 struct SharedPage {
     std::uint64_t wanted = 0;
-    bool monotonic = false;  ///< which clock the parent reads
     std::uint64_t ran = 0;
     Ticks at = 0;
     int cpu = -1;  ///< that the child ran on
     pid_t child = 0;
 };
 
-/// The argument that makes this program a child; its second one is the shared page's file descriptor.
+/// The argument that makes this program a child; its second one is the shared page's file descriptor, its
+/// third the clock that the parent reads.
 inline constexpr const char* child_name = "toll-spawned-child";
+inline constexpr const char* monotonic_name = "monotonic";
+inline constexpr const char* counter_name = "counter";
 
 /// The clock's raw reading; a Clock of its own would calibrate for a millisecond.
 inline Ticks read_ticks(bool monotonic) noexcept {
@@ -53,29 +55,40 @@ inline Ticks read_ticks(bool monotonic) noexcept {
     return static_cast<Ticks>(now.tv_sec) * 1'000'000'000 + static_cast<Ticks>(now.tv_nsec);
 }
 
-/// Runs before main() and before other initialisers; in a child it notes the time, tells it and ends.
-/// glibc and musl pass main's arguments to initialisers.
+#if defined(__GLIBC__)
+inline constexpr bool children_know_arguments = true;
+
+/// Runs before main() and before other initialisers; in a child it notes the time, tells it and ends. It
+/// reads the parent's clock alone: a processor may lack the other one. glibc passes main's arguments to
+/// initialisers.
 [[gnu::constructor(101)]] inline void be_a_child(int count, char** arguments, char**) {
-    if (count != 2 || std::strcmp(arguments[0], child_name) != 0) { return; }
-    const Ticks counter = read_ticks(false);
-    const Ticks monotonic = read_ticks(true);
+    if (count != 3 || std::strcmp(arguments[0], child_name) != 0) { return; }
+    const Ticks at = read_ticks(std::strcmp(arguments[2], monotonic_name) == 0);
     int file = -1;
     std::from_chars(arguments[1], arguments[1] + std::strlen(arguments[1]), file);
     void* const page = ::mmap(nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (page == MAP_FAILED) { std::_Exit(1); }
     auto& shared = *static_cast<SharedPage*>(page);
-    shared.at = shared.monotonic ? monotonic : counter;
+    shared.at = at;
     shared.cpu = ::sched_getcpu();
     shared.ran = shared.wanted;
     shared.child = ::getpid();
     std::_Exit(0);
 }
+#else
+/// Other C libraries, as musl, pass nothing to initialisers, and to look for it elsewhere would take a part
+/// of the time.
+inline constexpr bool children_know_arguments = false;
+#endif
 
 /// A process a sample: this program itself, which ends before its main(). posix_spawn returns once the child
 /// has left the parent's memory, that is after its exec; the child runs when its dynamic linker is done.
 class SpawnedProcess {
 public:
     SpawnedProcess() : file_(::memfd_create("toll", 0)) {  // inherited: no close-on-exec
+        if constexpr (!children_know_arguments) {
+            throw Unsupported("only with glibc does a started process know before its main() that it is one");
+        }
         if (file_ < 0 || ::ftruncate(file_, sizeof(SharedPage)) != 0) { fail("memfd_create"); }
         void* const page = ::mmap(nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
         if (page == MAP_FAILED) { fail("mmap"); }
@@ -92,7 +105,8 @@ public:
     void start(Arrival& arrival) {
         arrival_ = &arrival;
         shared_->wanted = arrival.number();
-        shared_->monotonic = arrival.clock().source() == Clock::Source::monotonic;
+        const bool monotonic = arrival.clock().source() == Clock::Source::monotonic;
+        words_[2] = const_cast<char*>(monotonic ? monotonic_name : counter_name);
         if (const int error =
                 posix_spawn(&child_, "/proc/self/exe", nullptr, nullptr, words_.data(), environ)) {
             throw std::system_error(error, std::generic_category(), "posix_spawn");
@@ -123,7 +137,7 @@ private:
     int file_;
     SharedPage* shared_ = nullptr;
     std::array<char, 16> number_{};
-    std::array<char*, 3> words_{const_cast<char*>(child_name), number_.data(), nullptr};
+    std::array<char*, 4> words_{const_cast<char*>(child_name), number_.data()};
     pid_t child_ = 0;
     Arrival* arrival_ = nullptr;
     Resources used_elsewhere_;

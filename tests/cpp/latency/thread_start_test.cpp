@@ -5,12 +5,34 @@
 
 #include <doctest/doctest.h>
 
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <optional>
+#include <string>
 #include <string_view>
+
+namespace {
+
+/// While it is set, to a process's number, that one alone may read the C library's clock: a child ends.
+constexpr const char* alone_reads_the_time = "TOLL_TEST_ALONE_READS_THE_TIME";
+
+}  // namespace
+
+/// Stands before the C library's.
+extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
+    const char* const alone = std::getenv(alone_reads_the_time);
+    if (alone != nullptr && std::to_string(::getpid()) != alone) { std::_Exit(1); }
+    static const auto theirs =
+        reinterpret_cast<decltype(&clock_gettime)>(::dlsym(RTLD_NEXT, "clock_gettime"));
+    return theirs(clock, time);
+}
 
 namespace {
 
@@ -126,6 +148,30 @@ TEST_CASE("what a started process uses is told with its starts; threads' is this
     Workload<toll::thread_start::PosixThread> threads(toll::Arguments(parameters, words));
     CHECK(threads.sample(ns, clock) == threads.expected(3));
     CHECK(threads.used_elsewhere().cpu_ns == 0);
+}
+
+TEST_CASE("a started process reads its starter's clock, and no other one") {
+    const auto parameters = Workload<Tied>::parameters();
+    const std::array<std::string_view, 1> words{"quantity=latency"};
+    const char* const set = std::getenv("TOLL_CLOCK");
+    const std::string former = set == nullptr ? "" : set;  // empty: as if it was not set
+    for (const std::string wanted : {"counter", "monotonic"}) {
+        CAPTURE(wanted);
+        ::setenv("TOLL_CLOCK", wanted.c_str(), 1);
+        const toll::Clock clock = toll::Clock::system();
+        if (clock.source() != toll::Clock::Source::monotonic) {
+            ::setenv(alone_reads_the_time, std::to_string(::getpid()).c_str(), 1);
+        }
+        Workload<toll::thread_start::SpawnedProcess> workload(toll::Arguments(parameters, words),
+                                                              toll::ClockOffset{});
+        std::array<float, 3> ns{};
+        const auto begin = clock.start();
+        CHECK(workload.sample(ns, clock) == workload.expected(ns.size()));
+        const double all_ns = clock.elapsed_ns(begin, clock.stop());
+        CHECK(std::ranges::all_of(ns, [&](float one) { return one > 0 && one < all_ns; }));
+        ::unsetenv(alone_reads_the_time);
+    }
+    ::setenv("TOLL_CLOCK", former.c_str(), 1);
 }
 
 TEST_CASE("a function that ran in its maker, or not at all, is no answer") {
