@@ -22,20 +22,18 @@ namespace toll::cachecalc {
 class SimplePool {
 public:
     explicit SimplePool(unsigned threads) {
-        for (unsigned i = 0; i < threads; ++i) {
-            threads_.emplace_back([this] { work(); });
+        try {
+            for (unsigned i = 0; i < threads; ++i) {
+                threads_.emplace_back([this] { work(); });
+            }
+        } catch (...) {  // a machine that is out of threads: those that exist must be joined
+            end();
+            throw;
         }
     }
     SimplePool(const SimplePool&) = delete;
     SimplePool& operator=(const SimplePool&) = delete;
-    ~SimplePool() {
-        {
-            const std::scoped_lock lock{mutex_};
-            ended_ = true;
-        }
-        changed_.notify_all();
-        for (std::thread& thread : threads_) { thread.join(); }
-    }
+    ~SimplePool() { end(); }
 
     void post(std::function<void()> task) {
         {
@@ -46,6 +44,14 @@ public:
     }
 
 private:
+    void end() {
+        {
+            const std::scoped_lock lock{mutex_};
+            ended_ = true;
+        }
+        changed_.notify_all();
+        for (std::thread& thread : threads_) { thread.join(); }
+    }
     void work() {
         for (;;) {
             std::unique_lock lock{mutex_};

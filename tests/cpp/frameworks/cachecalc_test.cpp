@@ -1,3 +1,4 @@
+#include "../few_threads.hpp"
 #include "baselines.hpp"
 #include "pools.hpp"
 #include "std_mutex.hpp"
@@ -10,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <variant>
 
@@ -229,6 +231,17 @@ TEST_CASE("threads, pools and their queues do every task once") {
     CHECK_NOTHROW(answered<toll::cachecalc::Threads<toll::cachecalc::ReadDevZero>>(200, 8));
     CHECK_NOTHROW((answered<Posted<toll::cachecalc::SimplePool, Sleep>>(200, 8)));
     CHECK_NOTHROW((answered<Posted<toll::cachecalc::StopTokenPool, Sleep>>(200, 8)));
+}
+
+TEST_CASE("a pool for which a thread is missing says so, and lets go of those that it has") {
+    for (const int made : {0, 1, 2}) {
+        CAPTURE(made);
+        toll_test::threads_left = made;
+        CHECK_THROWS_AS(toll::cachecalc::SimplePool(3), std::system_error);
+        toll_test::threads_left = made;
+        CHECK_THROWS_AS(toll::cachecalc::StopTokenPool(3), std::system_error);
+    }
+    toll_test::threads_left = toll_test::any_number;
 }
 
 TEST_CASE("a baseline that only waits computes nothing, and its waits are told") {
