@@ -1,5 +1,7 @@
 #pragma once
 
+#include "control_groups.hpp"
+
 #include <toll/errors.hpp>
 
 #include <unistd.h>
@@ -13,29 +15,21 @@ namespace toll {
 
 /// The least limit of a control group, from that of `path` ("/a/b", as /proc/self/cgroup has it) up to the
 /// root's under `mounted`; 0 where none has one.
-inline std::uint64_t cgroup_limit(const std::string& mounted, std::string path) {
+inline std::uint64_t cgroup_limit(const std::string& mounted, const std::string& path) {
     std::uint64_t least = 0;
-    for (;;) {
+    each_control_group(mounted, path, [&least](const std::string& group) {
         std::uint64_t limit = 0;
-        std::ifstream(mounted + path + "/memory.max") >> limit;  // 0 where it is "max", or there is none
+        std::ifstream(group + "/memory.max") >> limit;  // 0 where it is "max", or there is none
         if (limit != 0) { least = least == 0 ? limit : std::min(least, limit); }
-        const auto end = path.rfind('/');
-        if (path.empty() || end == std::string::npos) { return least; }
-        path.resize(end);
-    }
+    });
+    return least;
 }
 
 /// The machine's, or what a container, a slice or a job may have of it (version 2 of control groups).
 inline std::uint64_t memory_bytes() {
     const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
     const std::uint64_t machine = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    std::ifstream groups("/proc/self/cgroup");
-    std::string line;
-    std::string path;
-    while (std::getline(groups, line)) {
-        if (line.starts_with("0::/")) { path = line.substr(line.size() == 4 ? 4 : 3); }
-    }
-    const std::uint64_t limit = cgroup_limit("/sys/fs/cgroup", path);
+    const std::uint64_t limit = cgroup_limit("/sys/fs/cgroup", own_control_group());
     return limit == 0 ? machine : std::min(machine, limit);
 }
 

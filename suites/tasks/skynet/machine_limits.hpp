@@ -54,9 +54,9 @@ inline Limit guarded_stacks_limit(std::uint64_t all_units) {
                         all_units);
 }
 
-/// `units` of `kind` ("threads") would exceed `limit`.
+/// More units of `kind` ("threads") than `limit` allows would be alive at once.
 inline Unsupported beyond(const Limit& limit, const Inputs& inputs, std::string_view kind) {
-    std::uint64_t fits = children;
+    std::uint64_t fits = 1;  // has no units
     while (units_below_root(fits * children) <= limit.units) { fits *= children; }
     return Unsupported("more than " + std::to_string(limit.units) + " " + std::string(kind) +
                        " would be alive at once with tasks=" + std::to_string(inputs.tasks) +

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../shared/control_groups.hpp"
 #include "machine_limits.hpp"
 
 #include <atomic>
@@ -12,6 +13,22 @@
 #include <utility>
 
 namespace toll::skynet {
+
+/// The number of processes and threads that the control group `path` under `mounted` may have, or one that it
+/// lies in: that which has the least room.
+inline Limit pids_limit(const std::string& mounted, const std::string& path) {
+    Limit least;
+    each_control_group(mounted, path, [&least, none = least.units](const std::string& group) {
+        const std::string file = group + "/pids.max";
+        const std::uint64_t limit = number_in(file, none);
+        if (limit == none) { return; }
+        const std::uint64_t room = left_of(limit, number_in(group + "/pids.current", 0));
+        if (room >= least.units) { return; }
+        least = {file + " = " + std::to_string(limit),
+                 "a larger number there (a container's --pids-limit, a unit's TasksMax)", room};
+    });
+    return least;
+}
 
 /// Counts the operating-system threads of a tree that are made and not yet joined, so that a tree too large
 /// for this machine ends with a sentence. Costs two atomic additions a thread, which itself costs over a
@@ -62,18 +79,10 @@ private:
         const Limit threads =
             sysctl_limit("kernel.threads-max", running, 1, "all threads of the machine", all_units);
         const auto fewer = [](const Limit& a, const Limit& b) { return a.units < b.units; };
-        return std::min({maps, pids, threads, cgroup()}, fewer);
-    }
-
-    /// A container's own limit, under either version of the control groups.
-    static Limit cgroup() {
-        for (const std::string folder : {"/sys/fs/cgroup/", "/sys/fs/cgroup/pids/"}) {
-            const std::uint64_t limit = number_in(folder + "pids.max", 0);
-            if (limit == 0) { continue; }
-            return {folder + "pids.max = " + std::to_string(limit), "a larger --pids-limit for the container",
-                    left_of(limit, number_in(folder + "pids.current", 0))};
-        }
-        return {};
+        // A container's, a user's or a job's own, under either version of the control groups.
+        const Limit group = pids_limit("/sys/fs/cgroup", own_control_group());
+        const Limit group_of_version_1 = pids_limit("/sys/fs/cgroup/pids", own_control_group("pids"));
+        return std::min({maps, pids, threads, group, group_of_version_1}, fewer);
     }
 
     Inputs inputs_;

@@ -6,8 +6,11 @@
 #include <doctest/doctest.h>
 
 #include <pthread.h>
+#include <unistd.h>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -36,6 +39,41 @@ TEST_CASE("the sentence names the limit, the size that fits and the command") {
     CHECK(text.find("vm.max_map_count = 65530") != std::string::npos);
     CHECK(text.find("tasks=10000 ") != std::string::npos);  // 11,110 units; 111,110 would not fit
     CHECK(text.find("sudo sysctl -w vm.max_map_count=237171") != std::string::npos);
+}
+
+TEST_CASE("no size is said to fit that does not") {
+    const auto told = [](std::uint64_t units) {
+        return std::string(beyond(Limit{"a limit", "raise it", units}, Inputs{100, 2}, "threads").what());
+    };
+    CHECK(told(110).find("tasks=100 always fits") != std::string::npos);
+    CHECK(told(10).find("tasks=10 always fits") != std::string::npos);
+    CHECK(told(9).find("tasks=1 always fits") != std::string::npos);
+    CHECK(told(0).find("tasks=1 always fits") != std::string::npos);
+}
+
+TEST_CASE("of a control group and those around it the one with the least room for threads counts") {
+    const auto root = std::filesystem::temp_directory_path() / ("toll-pids-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(root / "slice/job");
+    const auto write = [&](const char* group, const char* most, const char* now) {
+        std::ofstream(root / group / "pids.max") << most << '\n';
+        std::ofstream(root / group / "pids.current") << now << '\n';
+    };
+    CHECK(pids_limit(root, "/slice/job").units == std::numeric_limits<std::uint64_t>::max());
+    write("slice/job", "max", "5");
+    CHECK(pids_limit(root, "/slice/job").units == std::numeric_limits<std::uint64_t>::max());
+    write(".", "3200", "100");
+    CHECK(pids_limit(root, "/slice/job").units == left_of(3200, 100));
+    write("slice/job", "320", "5");
+    const Limit job = pids_limit(root, "/slice/job");
+    CHECK(job.units == left_of(320, 5));
+    CHECK(job.sentence.find("/slice/job/pids.max = 320") != std::string::npos);
+    write("slice", "640", "600");  // more than the job's, and less is left of it
+    CHECK(pids_limit(root, "/slice/job").units == 0);
+    CHECK(pids_limit(root, "/slice/job").sentence.find("/slice/pids.max = 640") != std::string::npos);
+    CHECK(pids_limit(root, "").units == left_of(3200, 100));
+    write("slice/job", "0", "5");
+    CHECK(pids_limit(root, "/slice/job").units == 0);
+    std::filesystem::remove_all(root);
 }
 
 TEST_CASE("the command raises the limit far enough for the whole tree") {

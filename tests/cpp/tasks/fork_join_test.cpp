@@ -3,6 +3,7 @@
 #include "fib/workload.hpp"
 #include "matmul/workload.hpp"
 #include "nqueens/workload.hpp"
+#include "shared/control_groups.hpp"
 #include "shared/memory_limit.hpp"
 
 #include <doctest/doctest.h>
@@ -87,6 +88,23 @@ TEST_CASE("a tree that would take half of the memory is refused with what it wou
         "up to 1099511627776 fibers, whose stacks stay, take 4294967296 MiB, more than half of "
         "the memory here; ask for a smaller tree",
         toll::Unsupported);
+}
+
+TEST_CASE("the control group of this process is read under either version") {
+    const auto file = std::filesystem::temp_directory_path() / ("toll-groups-" + std::to_string(::getpid()));
+    const auto own = [&](const char* text, const char* controller) {
+        std::ofstream(file) << text;
+        return toll::own_control_group(controller, file);
+    };
+    CHECK(own("0::/user.slice/a b.scope\n", "") == "/user.slice/a b.scope");
+    CHECK(own("0::/\n", "") == "");
+    const char* const both = "9:name=systemd:/x\n8:cpu,pids:/a:b/c\n7:pidsother:/y\n0::/z\n";
+    CHECK(own(both, "pids") == "/a:b/c");
+    CHECK(own(both, "") == "/z");
+    CHECK(own(both, "memory") == "");
+    CHECK(own("", "") == "");
+    std::filesystem::remove(file);
+    CHECK(toll::own_control_group("", file) == "");
 }
 
 TEST_CASE("the least limit of a control group and of those around it counts") {
