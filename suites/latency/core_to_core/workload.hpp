@@ -2,7 +2,8 @@
 
 // latency/core_to_core: how long a hand-off from one logical CPU to another takes, for every ordered pair.
 // The grid of the "concurrency latency" document of 2022 (see published.toml), which used atomic wait and
-// notify; load/store and compare-exchange as in N. Viennot's core-to-core-latency (2022).
+// notify; compare-exchange as in N. Viennot's core-to-core-latency (2022), whose reads and writes are those
+// of two_lines, without PAUSE.
 
 #include "../shared/still_on.hpp"
 #include "pairs.hpp"
