@@ -125,11 +125,22 @@ def ratio(value: float | None, low: float | None = None, high: float | None = No
 
 
 def ratio_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """The ratio's interval with the ratio's own decimals."""
+    """The ratio's interval with the ratio's own decimals; an end beside 1 has more, until it does not read as
+    1: whether 1 lies within is what readers look for."""
     if value is None or not math.isfinite(value) or low is None or high is None or low == high:
         return MISSING
     places = _ratio_places(value, low, high)
-    return f"[{_end(low, places)}, {_end(high, places)}]"
+    return f"[{_beside_one(low, places)}, {_beside_one(high, places)}]"
+
+
+def apart(*values: float) -> list[str]:
+    """`plain`, with more digits where different ones would read alike."""
+    different = len({*values})
+    for digits in range(3, 10):
+        texts = [plain(value, digits) for value in values]
+        if len({_read(text) for text in texts}) >= different:
+            return texts
+    return [plain(value) for value in values]
 
 
 def size_scale(values: Iterable[float | None]) -> Scale:
@@ -243,6 +254,15 @@ def _end(value: float, places: int) -> str:
     if math.isfinite(value) and value and abs(value) < 0.5 * 10.0**-places:
         places = -_magnitude(value)
     return fixed(value, places)
+
+
+def _read(text: str) -> float | None:
+    return None if text == MISSING else float(text.replace(",", ""))
+
+
+def _beside_one(value: float, places: int) -> str:
+    finer = (_end(value, more) for more in range(places, 10))
+    return next((text for text in finer if value == 1.0 or _read(text) != 1.0), _end(value, places))
 
 
 def _magnitude(value: float) -> int:

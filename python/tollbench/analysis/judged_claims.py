@@ -113,10 +113,9 @@ def _part(
         reason = ""
     holds = region.holds(interval) if interval else None
     if interval and holds is None:
-        reason = (
-            f"the ratio lies between {numbers.plain(interval.low)} and {numbers.plain(interval.high)},"
-            f" on both sides of {_boundary(region, interval)}: {longer} measures for longer"
-        )
+        low, boundary, high = numbers.apart(interval.low, _boundary(region, interval), interval.high)
+        between = f"between {low} and {high}, on both sides of {boundary}"
+        reason = f"the ratio lies {between}: {longer} measures for longer"
     ruling = {True: Ruling.HOLDS, False: Ruling.DOES_NOT_HOLD, None: Ruling.CANNOT_BE_TOLD}[holds]
     part = ClaimPart(
         verdict=str(ruling),
@@ -233,10 +232,10 @@ def _too_few(left: SideNumber, right: SideNumber) -> str:
     return "too few operations, or launches, were timed for an interval of that percentile"
 
 
-def _boundary(region: Region, interval: Interval) -> str:
+def _boundary(region: Region, interval: Interval) -> float:
     """The end of the region that lies inside the interval."""
     end = region.low if interval.low < region.low else region.high
-    return numbers.plain(1.0 if end == _BELOW_ONE else end)
+    return 1.0 if end == _BELOW_ONE else end
 
 
 def _named(side: ClaimSide) -> str:

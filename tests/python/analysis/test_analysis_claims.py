@@ -346,6 +346,11 @@ def test_details_are_compared_launch_by_launch(tmp_path) -> None:
         ),
         ([Made("a", [1.0] * 8), Made("b", [2.0] * 8)], {"profile": "check"}, "a check says nothing"),
         ([Made("a", [1.0, 3.0] * 4), Made("b", [2.0] * 8)], {}, "on both sides of 1.00"),
+        (
+            [Made("a", [1.9994, 3.0] * 4), Made("b", [2.0] * 8)],
+            {},
+            "lies between 0.9997 and 1.500, on both sides of 1.000:",
+        ),
     ],
 )
 def test_what_cannot_be_told_says_why_and_what_would_tell(tmp_path, cases, more, why) -> None:

@@ -195,3 +195,24 @@ def test_a_level_reads_100_percent_only_where_it_is(share: float, told: str) -> 
 def test_percentages(share: float, percentage: str, difference: str) -> None:
     assert numbers.percent(share) == percentage
     assert numbers.difference(share) == difference
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [(1.0002, 1.00003, 1.0008, "[1.00003, 1.001]"), (1.05, 1.003, 1.1, "[1.003, 1.10]"),
+     (0.95, 0.9, 0.9997, "[0.900, 0.9997]"), (1.05, 1.0, 1.1, "[1.00, 1.10]"),
+     (3.0, 0.9996, 300.0, "[0.9996, 300.00]"), (1.05, 1.0 + 1e-13, 1.1, "[1.00, 1.10]")],
+)  # fmt: skip
+def test_an_end_beside_one_is_not_written_as_one(value, low, high, shown):
+    """Letters and verdicts say that it is not."""
+    assert numbers.ratio_interval(value, low, high) == shown
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [((0.98, 1.0, 1.2), ["0.980", "1.00", "1.20"]), ((0.9996, 1.0, 1.2), ["0.9996", "1.000", "1.200"]),
+     ((2.2219, 2.2222, 3.0), ["2.2219", "2.2222", "3.0000"]), ((1.0, 1.0, 2.0), ["1.00", "1.00", "2.00"]),
+     ((1.0, 1.0 + 1e-13, 2.0), ["1.00", "1.00", "2.00"])],
+)  # fmt: skip
+def test_numbers_that_are_apart_do_not_read_alike(values, shown):
+    assert numbers.apart(*values) == shown
