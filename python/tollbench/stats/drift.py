@@ -12,6 +12,7 @@ from tollbench.stats.order_statistics import Floats
 TENTHS = 10
 FEWEST_VALUES = 20
 SHUFFLES = 999
+_AT_ONCE = 100_000  # values
 
 
 class Drift(NamedTuple):
@@ -31,9 +32,13 @@ def drift(values: ArrayLike, seed: int = 0) -> Drift | None:
     ordered = np.asarray(values, dtype=np.float64)
     if ordered.size < FEWEST_VALUES:
         return None
-    seen = float(_ratio(ordered[None, :])[0])
-    shuffled = np.random.default_rng(seed).permuted(np.tile(ordered, (SHUFFLES, 1)), axis=1)
-    as_large = int(np.count_nonzero(_ratio(shuffled) >= seen * (1.0 - 1e-12)))
+    seen, rng = float(_ratio(ordered[None, :])[0]), np.random.default_rng(seed)
+    # A few at a time: all of them together would take gigabytes in a run of days.
+    at_once, as_large = max(1, _AT_ONCE // ordered.size), 0
+    for begin in range(0, SHUFFLES, at_once):
+        rows = min(at_once, SHUFFLES - begin)
+        shuffled = rng.permuted(np.tile(ordered, (rows, 1)), axis=1)
+        as_large += int(np.count_nonzero(_ratio(shuffled) >= seen * (1.0 - 1e-12)))
     return Drift(seen, (1 + as_large) / (SHUFFLES + 1))
 
 
