@@ -100,7 +100,7 @@ class CaseData:
     @property
     def pooled(self) -> Pooled:
         """The samples of all its launches; there is one at least."""
-        return Pooled(self.counts, self.tick_ns)
+        return Pooled(self.counts, self.tick_ns, [value.code_layout for value in self.values])
 
     def timed_less_strictly(self) -> list[CaseData]:
         """Itself, and with the wall clock, all batches, or both, where it leaves any of that."""

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.comparison import SettingComparison
 from tollbench.analysis.results import Latency
+from tollbench.analysis.rounds import layouts_of
 from tollbench.estimates import Estimate
 from tollbench.stats import (
     Interval,
     LaunchCounts,
     block_quantiles,
     bonferroni,
-    log_ratios_of,
-    ratio_interval,
+    pairs_of,
     shared_blocks,
 )
 from tollbench.stats.block_quantiles import Blocks
@@ -41,7 +41,8 @@ def beside_fastest(
         if best is None or not latencies:
             continue
         rows = len(comparison.cases)
-        beside = _Fastest(comparison.cases[best], bonferroni(level, rows * (rows - 1) // 2))
+        layouts = layouts_of([case.by_round for case in comparison.cases])
+        beside = _Fastest(comparison.cases[best], bonferroni(level, rows * (rows - 1) // 2), layouts)
         for case in comparison.cases:
             ratios[case.record.id] = {
                 each.key: found
@@ -54,8 +55,8 @@ def beside_fastest(
 class _Fastest:
     """The row that others of its table are held against."""
 
-    def __init__(self, case: CaseData, level: float) -> None:
-        self.case, self.level = case, level
+    def __init__(self, case: CaseData, level: float, layouts: Mapping[int, int]) -> None:
+        self.case, self.level, self.layouts = case, level, layouts
         self.launches = _by_round(case)
         self._known: dict[tuple[float, Blocks], Floats] = {}
 
@@ -75,9 +76,9 @@ def _ratio(
     if case is fastest.case:
         return Estimate(value=1.0, low=1.0, high=1.0)
     launches, p = _by_round(case), percentile.probability
-    blocks = shared_blocks(launches, fastest.launches, p)
-    logs = log_ratios_of(block_quantiles(launches, blocks, p), fastest.quantiles(blocks, p))
-    ratio, interval = ratio_interval(logs, fastest.level)
+    blocks = shared_blocks(launches, fastest.launches, p, fastest.layouts)
+    quantiles = block_quantiles(launches, blocks, p), fastest.quantiles(blocks, p)
+    ratio, interval = pairs_of(*quantiles, blocks, fastest.layouts).interval(fastest.level)
     if interval is None:
         return None
     ends = no_finer_than(interval, *(_step_share(one, percentile.key) for one in both))
@@ -96,9 +97,10 @@ def of_two_rows(first: CaseData, second: CaseData, p: float, level: float) -> tu
             return None
         shares.append(case.tick_ns / (2.0 * pooled))
     sides = _by_round(first), _by_round(second)
-    blocks = shared_blocks(*sides, p)
+    layouts = layouts_of([first.by_round, second.by_round])
+    blocks = shared_blocks(*sides, p, layouts)
     above, below = (block_quantiles(side, blocks, p) for side in sides)
-    ratio, interval = ratio_interval(log_ratios_of(above, below), level)
+    ratio, interval = pairs_of(above, below, blocks, layouts).interval(level)
     return (ratio, no_finer_than(interval, *shares)) if interval else None
 
 

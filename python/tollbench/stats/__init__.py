@@ -8,6 +8,7 @@ Each function states its assumption, shapes, units and source. SciPy is imported
 from tollbench.stats.block_quantiles import (
     block_quantiles,
     log_ratios_of,
+    pairs_of,
     shared_blocks,
 )
 from tollbench.stats.cluster_bootstrap import LaunchCounts, Pooled, count_samples, thin_cdf
@@ -106,6 +107,7 @@ __all__ = [
     "next_look",
     "paired_differences",
     "pairs_in",
+    "pairs_of",
     "precise_enough",
     "qn_scale",
     "quantile_interval",

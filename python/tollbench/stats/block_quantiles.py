@@ -3,31 +3,53 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from tollbench.stats.cluster_bootstrap import FEWEST_BEYOND, LaunchCounts, value_of_bin
 from tollbench.stats.order_statistics import Floats
+from tollbench.stats.paired import Pairs
 
 ByRound = Mapping[int, LaunchCounts]  # the samples of the launch of each round
 Blocks = tuple[tuple[int, ...], ...]  # rounds whose samples are read together
 
 
-def shared_blocks(first: ByRound, second: ByRound, p: float) -> Blocks:
+def shared_blocks(
+    first: ByRound, second: ByRound, p: float, layouts: Mapping[int, int] | None = None
+) -> Blocks:
     """Rounds that both programs have, in as many blocks as hold 10 samples beyond the p-quantile of either.
 
     As a rule: by the samples of the usual launch, as a p99 of a launch with 50 samples is its longest one.
-    Each round is in one block, each block has rounds that follow each other.
+    Each round is in one block, each block has rounds that follow each other. But where `layouts` of the code,
+    by round, come again, a block has rounds of one layout, or all those of several that have too few, so that
+    no two blocks share a part of a layout's; what is left over is left out.
     """
     rounds = sorted(first.keys() & second.keys())
     if not rounds:
         return ()
     length = max(_rounds_a_block([each[at] for at in rounds], p) for each in (first, second))
-    count = len(rounds) // length
-    ends = [round(number * len(rounds) / count) for number in range(count + 1)] if count else []
-    return tuple(tuple(rounds[start:end]) for start, end in pairwise(ends))
+    of_layout = _by_layout(rounds, layouts or {})
+    if length == 1 or len(of_layout) == len(rounds):
+        return _in_blocks([(each,) for each in rounds], length)
+    enough = [each for each in of_layout if len(each) >= length]
+    few = [each for each in of_layout if len(each) < length]
+    found = [block for each in enough for block in _in_blocks([(at,) for at in each], length)]
+    return (*found, *_in_blocks(few, length))
+
+
+def pairs_of(
+    first: Floats, second: Floats, blocks: Blocks, layouts: Mapping[int, int] | None = None
+) -> Pairs:
+    """Log ratios of the quantiles of the same blocks, and which have the layout of their rounds in common."""
+    clusters = []
+    for block in blocks:
+        told = {(layouts or {}).get(at, 0) for at in block}
+        clusters.append(told.pop() if len(told) == 1 else 0)
+    both = (first > 0.0) & (second > 0.0)
+    return Pairs(log_ratios_of(first, second), np.array(clusters, dtype=np.int64)[both] if layouts else None)
 
 
 def block_quantiles(launches: ByRound, blocks: Blocks, p: float) -> Floats:
@@ -46,6 +68,29 @@ def log_ratios_of(first: Floats, second: Floats) -> Floats:
     """Of quantiles of the same blocks; those that are zero or NaN left out."""
     both = (first > 0.0) & (second > 0.0)
     return np.asarray(np.log(first[both] / second[both]), dtype=np.float64)
+
+
+def _by_layout(rounds: Sequence[int], layouts: Mapping[int, int]) -> list[tuple[int, ...]]:
+    """Rounds of one layout, by the first of them; each by itself where nobody knows its layout."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for at in rounds:
+        layout = layouts.get(at, 0)
+        found.setdefault((layout, 0 if layout else at), []).append(at)
+    return [tuple(each) for each in found.values()]
+
+
+def _in_blocks(parts: Sequence[tuple[int, ...]], length: int) -> Blocks:
+    """Parts that follow each other, as evenly as they go, in blocks of so many rounds at least."""
+    reached = [0, *accumulate(len(part) for part in parts)]
+    count = reached[-1] // length
+    while count:
+        wanted = [round(number * reached[-1] / count) for number in range(count + 1)]
+        ends = [bisect_left(reached, at) for at in wanted]
+        blocks = [tuple(at for part in parts[start:end] for at in part) for start, end in pairwise(ends)]
+        if all(len(block) >= length for block in blocks):
+            return tuple(blocks)
+        count -= 1
+    return ()
 
 
 def _rounds_a_block(launches: Sequence[LaunchCounts], p: float) -> int:

@@ -1,4 +1,5 @@
-"""Quantiles of operations timed one by one, pooled over launches, with launches as clusters.
+"""Quantiles of operations timed one by one, pooled over launches, with launches as clusters: those of one
+layout of a program's code as one, once layouts come again.
 
 Operations of one launch share its memory layout, its threads' placement and its minute of the machine's
 day, so a launch, not an operation, is what is replicated. Each launch is kept as counts on a
@@ -75,27 +76,33 @@ class Pooled:
     far off it is where they do not.
     """
 
-    def __init__(self, launches: Sequence[LaunchCounts], step: float = 0.0) -> None:
+    def __init__(
+        self, launches: Sequence[LaunchCounts], step: float = 0.0, layouts: Sequence[int] = ()
+    ) -> None:
         """Needs at least one launch. Bins are made wider where launches x bins would take too much memory.
 
         `step` is the clock's, in the samples' unit; 0 where they are finer than it: then a quantile is one of
-        the grid's values.
+        the grid's values. `layouts` has the number of each launch's layout, 0: it is not known, or there is
+        one alone.
         """
+        of_cluster = _clusters(layouts) if len(layouts) == len(launches) else np.arange(len(launches))
+        clusters = int(of_cluster.max()) + 1
         coarser = 0
         grid = np.unique(np.concatenate([launch.bins for launch in launches]))
-        while grid.size * len(launches) > MOST_CELLS:
+        while grid.size * clusters > MOST_CELLS:
             coarser += 1
             grid = np.unique(grid >> 1)
-        self.totals: Floats = np.array([launch.total for launch in launches], dtype=np.float64)
+        self.totals: Floats = np.zeros(clusters)
+        np.add.at(self.totals, of_cluster, [float(launch.total) for launch in launches])
         self.count = int(self.totals.sum())
         self.maximum = max(launch.high for launch in launches)
         minimum = min(launch.low for launch in launches)
-        # Bins x launches, so that a bin's counts of all launches lie together for the bootstrap.
-        counts = np.zeros((grid.size, len(launches)))
+        # Bins x clusters, so that a bin's counts of all of them lie together for the bootstrap.
+        counts = np.zeros((grid.size, clusters))
         sums = np.zeros(grid.size)
-        for column, launch in enumerate(launches):
+        for column, launch in zip(of_cluster.tolist(), launches, strict=True):
             places = np.searchsorted(grid, launch.bins >> coarser)
-            counts[:, column] = np.bincount(places, weights=launch.counts, minlength=grid.size)
+            counts[:, column] += np.bincount(places, weights=launch.counts, minlength=grid.size)
             sums += np.bincount(places, weights=launch.sums, minlength=grid.size)
         self.values: Floats = np.clip(sums / counts.sum(axis=1), minimum, self.maximum)
         self._cumulative: Floats = np.cumsum(counts, axis=0, out=counts)
@@ -121,11 +128,12 @@ class Pooled:
           replacement), widened for few launches by Student's quantile: Hesterberg (2015), section 5.3;
         * Woodruff's (1952): p -+ t * standard error of the share below the quantile, with launches
           as clusters (ratio estimator), read back through the distribution.
-        Assumption: launches are independent and alike in distribution, operations within them need not be.
+        Assumption: clusters are independent and alike in distribution, operations within them need not be.
+        Each launch is one, or all launches of one layout are: they share what their code's place does.
         Where many samples read alike, operations scatter by less than the clock's step: it tells where their
         middle lies, and of their tails no more than within a step. The interval is wider by what simulations
         of that err by, as the largest reading's share squared (docs/method.md).
-        None for fewer than 8 launches (one launch in three being slow stays unseen in 12 % of sets of 6, in
+        None for fewer than 8 clusters (one launch in three being slow stays unseen in 12 % of sets of 6, in
         6 % of 8) and where fewer than 10 samples are expected beyond the quantile.
         """
         launches = self.totals.size
@@ -241,6 +249,18 @@ class Pooled:
             high = np.where(enough, middle, high)
             low = np.where(enough, low, middle + 1)
         return self._within(low, wanted, [reached(low + at) for at in (-2, -1, 0, 1)])
+
+
+def _clusters(layouts: Sequence[int]) -> NDArray[np.int64]:
+    """The cluster of each launch, 0, 1, ...: that of its layout; its own where nobody knows that. Of programs
+    with a single layout each is its own too: what there is to know is about that one."""
+    numbers = np.array(layouts, dtype=np.int64)
+    if np.unique(numbers[numbers > 0]).size < 2:
+        return np.arange(numbers.size)
+    alone = np.where(numbers > 0, numbers, -1 - np.arange(numbers.size))
+    _, first, found = np.unique(alone, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))  # in the order of launches
+    return np.asarray(rank[found.reshape(-1)], dtype=np.int64)
 
 
 def _edges(values: Floats, widths: Floats, step: float) -> tuple[Floats, Floats]:

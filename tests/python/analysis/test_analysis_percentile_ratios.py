@@ -11,12 +11,12 @@ import pytest
 from made_runs import Made, make_run
 
 from tollbench import analysis
-from tollbench.analysis.results import Latency, Results
+from tollbench.analysis.results import ClaimVerdict, Latency, Results
 from tollbench.report import csv as csv_report
 from tollbench.report import percentiles
 from tollbench.report.showing import each
 from tollbench.store import RunFile
-from tollbench.words import Kind
+from tollbench.words import Claim, ClaimCheck, ClaimSide, Kind, Relation
 
 ROUNDS = 30
 
@@ -111,3 +111,38 @@ def test_csv_has_them_and_names_them_for_every_run(tmp_path: Path) -> None:
     with RunFile.open(batches) as opened:
         head = csv_report.render(analysis.results(opened)).splitlines()[0]
     assert "p99_ratio" in head
+
+
+def of_layouts(folder: Path, *, known: bool) -> tuple[Latency, ClaimVerdict]:
+    """Two programs whose 20 layouts differ by 3 %, in 100 rounds: the second's p90, and a claim of both."""
+    rng = np.random.default_rng(9)
+    layouts = np.concatenate([rng.permutation(20) for _ in range(5)])
+    cases = []
+    for name, base in (("one", 1000.0), ("other", 1100.0)):
+        moved = np.exp((0.03 * rng.standard_normal(20))[layouts] + 0.003 * rng.standard_normal(100))
+        times = (base * moved[:, None] * rng.lognormal(0.0, 0.02, (100, 200))).astype(np.float32)
+        told = (1 + layouts).tolist() if known else []
+        cases.append(Made(name, [base] * 100, samples=list(times), layouts=told))
+    one, other = (
+        ClaimSide(workload="tasks/made", contender=name, statistic="p90") for name in ("one", "other")
+    )
+    claim = Claim(
+        name="c", claim="", document="", year=2000, place="", command="", workload="tasks/made",
+        checks=(ClaimCheck(one, Relation.LESS, other),),
+    )  # fmt: skip
+    with RunFile.open(make_run(folder / f"{known}.toll", cases, kind=Kind.SAMPLES)) as opened:
+        found = analysis.results(opened, claims=[claim])
+    return found.workloads[0].latencies[1], found.claims[0]
+
+
+def test_rounds_of_one_layout_make_no_interval_narrower(tmp_path: Path) -> None:
+    """Of a percentile, of its ratio, and of a claim of it: five rounds of each of 20 layouts."""
+    (told, claim), (alone, claim_alone) = (of_layouts(tmp_path, known=known) for known in (True, False))
+    assert _column(told, "p90") > 1.4 * (_column(alone, "p90") - 1.0) + 1.0
+    widths = []
+    for ends in (told.ratios["p90"], alone.ratios["p90"], claim, claim_alone):
+        assert ends.low is not None
+        assert ends.high is not None
+        widths.append(np.log(ends.high / ends.low))
+    assert widths[0] > 1.4 * widths[1]
+    assert widths[2] > 1.4 * widths[3]

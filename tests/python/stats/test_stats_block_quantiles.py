@@ -13,6 +13,7 @@ from tollbench.stats import (
     block_quantiles,
     count_samples,
     log_ratios_of,
+    pairs_of,
     ratio_interval,
     shared_blocks,
 )
@@ -130,3 +131,54 @@ def test_a_round_with_too_few_samples_has_none() -> None:
     assert np.exp(quantile_log_ratios(first, of(*[[2.0] * 200] * 5), 0.9)) == pytest.approx(
         [2.0] * 4, rel=2e-3
     )
+
+
+def with_layouts(
+    rng: np.random.Generator, rounds: int, differ: float, samples: int
+) -> tuple[Rounds, Rounds, dict[int, int]]:
+    """Two equal programs whose 20 layouts differ, and which layout each round had."""
+    layouts = np.concatenate([rng.permutation(20) for _ in range(-(-rounds // 20))])[:rounds]
+    sides = []
+    for _ in range(2):
+        moved = (differ * rng.standard_normal(20))[layouts] + rng.normal(0.0, 0.005, rounds)
+        times = 1000.0 * np.exp(moved[:, None] + rng.normal(0.0, 0.02, (rounds, samples)))
+        sides.append({at: count_samples(row) for at, row in enumerate(times.astype(np.float32), 1)})
+    return sides[0], sides[1], dict(enumerate((1 + layouts).tolist(), 1))
+
+
+@pytest.mark.parametrize("samples", [100, 30])  # rounds a block: one, and four
+def test_rounds_of_one_layout_say_more_of_that_layout_alone(samples: int) -> None:
+    """As if each were independent, they called equal programs different in every third trial."""
+    rng, trials, as_all, missed = np.random.default_rng(samples), 100, 0, 0
+    for _ in range(trials):
+        first, second, layouts = with_layouts(rng, 100, 0.03, samples)
+        blocks = shared_blocks(first, second, 0.9, layouts)
+        quantiles = block_quantiles(first, blocks, 0.9), block_quantiles(second, blocks, 0.9)
+        _, found = pairs_of(*quantiles, blocks, layouts).interval(0.95)
+        _, wrong = pairs_of(*quantiles, shared_blocks(first, second, 0.9)).interval(0.95)
+        assert found is not None
+        missed += not found.low <= 1.0 <= found.high
+        as_all += wrong is not None and not wrong.low <= 1.0 <= wrong.high
+    assert_covers(trials - missed, trials, 0.95)
+    assert as_all > 15 or samples < 100
+
+
+def test_no_two_blocks_share_a_layout_in_part() -> None:
+    first, second, layouts = with_layouts(np.random.default_rng(1), 47, 0.0, 30)
+    blocks = shared_blocks(first, second, 0.9, layouts)
+    assert min(map(len, blocks)) >= 4
+    told = [{layouts[at] for at in block} for block in blocks]
+    assert sum(map(len, told)) == len(set().union(*told)) == 20
+    assert sum(map(len, blocks)) == 47
+    many = shared_blocks(*with_layouts(np.random.default_rng(1), 170, 0.0, 30)[:2], 0.9, {
+        at: 1 + at % 20 for at in range(1, 171)
+    })  # fmt: skip
+    assert all(len({at % 20 for at in block}) == 1 for block in many)
+    assert len(many) == 40
+
+
+def test_blocks_are_as_ever_before_layouts_come_again_and_where_there_are_none() -> None:
+    first, second, layouts = with_layouts(np.random.default_rng(1), 20, 0.0, 30)
+    assert shared_blocks(first, second, 0.9, layouts) == shared_blocks(first, second, 0.9)
+    many, others, _ = with_layouts(np.random.default_rng(1), 75, 0.0, 30)
+    assert shared_blocks(many, others, 0.9, dict.fromkeys(many, 0)) == shared_blocks(many, others, 0.9)

@@ -298,3 +298,40 @@ def test_every_replicates_quantile_lies_between_those_of_single_launches(size: f
         assert lowest <= indices.min() <= indices.max() <= highest
         if size == 1.0:
             assert indices.min() < indices.max()  # or this would tell nothing
+
+
+@pytest.mark.parametrize(("differ", "launches"), [(0.02, 20), (0.02, 100), (0.0, 100)])
+def test_launches_of_one_layout_are_one_cluster(differ: float, launches: int) -> None:
+    """Of 100 launches 95 % intervals covered the median of all layouts in 60 % of trials."""
+    rng, trials, scatter = np.random.default_rng(launches), 100, (differ**2 + 0.02**2 + 0.005**2) ** 0.5
+    hits, alone = dict.fromkeys((0.5, 0.9), 0), 0
+    for _ in range(trials):
+        layouts = np.concatenate([rng.permutation(20) for _ in range(launches // 20)])
+        logs = differ * rng.standard_normal(20)[layouts] + rng.normal(0.0, 0.005, launches)
+        times = 1000.0 * np.exp(logs[:, None] + rng.normal(0.0, 0.02, (launches, 100)))
+        counted = [count_samples(row) for row in times.astype(np.float32)]
+        pooled = Pooled(counted, layouts=(1 + layouts).tolist())
+        for p in hits:
+            found = pooled.interval(p, 0.95)
+            assert found is not None
+            hits[p] += found.low <= 1000.0 * np.exp(scatter * ndtri(p)) <= found.high
+        as_all = Pooled(counted).interval(0.5, 0.95)
+        assert as_all is not None
+        alone += as_all.low <= 1000.0 <= as_all.high
+    for found_in in hits.values():
+        assert found_in >= 90
+    assert (alone < 80) == (differ > 0.0 and launches == 100)
+
+
+def test_without_layouts_that_come_again_each_launch_is_one() -> None:
+    rng = np.random.default_rng(12)
+    counted = [count_samples(rng.normal(1000.0, 20.0, 50).astype(np.float32)) for _ in range(24)]
+    plain = Pooled(counted)
+    for layouts in ((), (0,) * 24, tuple(range(1, 25)), (1,) * 24):
+        pooled = Pooled(counted, layouts=layouts)
+        assert pooled.interval(0.5, 0.95) == plain.interval(0.5, 0.95)
+        assert pooled.quantile(0.9) == plain.quantile(0.9)
+    again = Pooled(counted, layouts=[1, 1, *range(2, 24)])
+    assert again.totals.size == 23
+    assert again.quantile(0.9) == plain.quantile(0.9)
+    assert Pooled(counted, layouts=[1 + at % 7 for at in range(24)]).interval(0.5, 0.95) is None
