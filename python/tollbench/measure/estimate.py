@@ -22,9 +22,11 @@ from tollbench.stats import (
     Pairs,
     RatioTable,
     alike,
+    all_tell_from,
     bonferroni,
     clustered_interval,
     final_level,
+    independent_at,
     level_at_look,
     look_number,
     narrow,
@@ -108,7 +110,11 @@ def next_of(
     if behind and (some_wait or not _narrows_first(going, left_s)):
         return min(behind, key=lambda workload: workload.round)
     usual = usual_scatter([workload.scatter for workload in going])
-    return min(going, key=lambda workload: share_had(workload, workload.round, workload.scatter, usual))
+
+    def had(workload: WorkloadState) -> tuple[float, float]:
+        return share_had(workload, workload.round, workload.scatter, usual, 1e9 * left_s)
+
+    return min(going, key=had)
 
 
 def _narrows_first(going: Sequence[WorkloadState], left_s: float) -> bool:
@@ -200,15 +206,40 @@ def _needs_more(workload: WorkloadState, settings: Settings, left_s: float) -> b
 
 
 def share_had(
-    workload: WorkloadState, rounds: int, scatter: float | None, usual: float
+    workload: WorkloadState, rounds: int, scatter: float | None, usual: float, left_ns: float = math.inf
 ) -> tuple[float, float]:
     """How much of its share a workload has had; the least has the next round.
 
     Its rounds over what they shall be in proportion to; where all are known well enough, the ns that it had.
+    So it is where the next rounds narrow nothing before the time is over.
     """
     cost_ns = max(1, workload.later_round_cost_ns())
     part = ((usual if scatter is None else scatter) / cost_ns) ** (2 / 3)
-    return (rounds / part if part else math.inf), rounds * cost_ns
+    counts, lacking = _narrows_like(workload, rounds)
+    if not part or lacking * cost_ns > left_ns:
+        return math.inf, rounds * cost_ns
+    return counts / part, rounds * cost_ns
+
+
+def _narrows_like(workload: WorkloadState, rounds: int) -> tuple[float, int]:
+    """The rounds after which one more narrows an interval as much as the next ones do here, and how many it
+    takes before any does.
+
+    The first rounds of layouts that come again narrow nothing (`stats.all_tell_from`): then it is what a
+    second pass brings over those that it still lacks, so that a workload is slow to begin with these, and
+    then goes through them. By the level of its largest table.
+    """
+    layouts = workload.layouts
+    if not 0 < layouts <= rounds < 2 * layouts:
+        return rounds, 0
+    pairs = workload.most_rows * (workload.most_rows - 1) // 2
+    level = bonferroni(final_level(rounds, workload.level), pairs)
+    end = all_tell_from(layouts, level)
+    if rounds >= end or end == layouts + 1:
+        return rounds, 0
+    twice = 2 * layouts
+    narrower = 1.0 / math.sqrt(layouts) - 1.0 / math.sqrt(independent_at(twice, layouts, 0.0))
+    return (2.0 * narrower / (twice - rounds)) ** (-2 / 3), end - rounds
 
 
 class _KnownInterval(NamedTuple):

@@ -162,7 +162,8 @@ def _rounds_bought(
         if behind and not _narrows_first(workloads, going, rounds, scatters, left_ns):
             at = min(behind, key=lambda at: rounds[at])
         else:
-            at = min(going, key=lambda at: share_had(workloads[at], rounds[at], scatters[at], usual))
+            had = {at: share_had(workloads[at], rounds[at], scatters[at], usual, left_ns) for at in going}
+            at = min(going, key=lambda at: had[at])
         cost_ns = workloads[at].rounds_cost_ns(rounds[at] + 1) - workloads[at].rounds_cost_ns(rounds[at])
         if cost_ns > left_ns or rounds[at] >= (looks[at] or settings.max_launches):
             going.remove(at)

@@ -26,11 +26,11 @@ from tollbench.stats import (
     RatioTable,
     alike,
     bonferroni,
-    independent_at,
     level_at_look,
     look_number,
     next_look,
     pairs_in,
+    planned,
     qn_scale,
     quantile_ranks,
     times_the_variance,
@@ -57,10 +57,10 @@ class Ratio(NamedTuple):
     layouts: int = 0  # of the programs' code; 0: they have one
     alike: float = 0.0  # correlation of two rounds of one layout
 
-    def independent(self, count: float) -> float:
-        """For how many independent values so many will count."""
-        kept = count * self.counts_as
-        return independent_at(kept, self.layouts, self.alike) if self.layouts else kept
+    def independent(self, count: float, level: float) -> float:
+        """For how many independent values so many will count in an interval of a table of this level."""
+        own = bonferroni(level, max(1, self.comparisons))
+        return planned(count * self.counts_as, self.layouts, self.alike, own).counts_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,9 @@ class Noise:
                 return 0.0
             if known.scale > 0:
                 asked = log_precision * known.doublings if known.ratio.comparisons else log_precision
-                error = math.sqrt(known.uncertainty + _length_variance(place, known.ratio.independent(count)))
+                error = math.sqrt(
+                    known.uncertainty + _length_variance(place, known.ratio.independent(count, level))
+                )
                 expected = known.scale * self._reach(place)
                 chance *= _NORMAL.cdf(math.log(asked / expected) / error)
         return chance
@@ -241,7 +243,7 @@ def _together(ratios: Sequence[Ratio]) -> list[Known]:
 
 def _place(known: Known, count: float, level: float) -> float | None:
     """The share of a ratio's noise that lies below its interval, made of so many values; None: of too few."""
-    independent = math.floor(known.ratio.independent(count) + 1e-9)
+    independent = math.floor(known.ratio.independent(count, level) + 1e-9)
     ranks = quantile_ranks(independent, 0.5, bonferroni(level, max(1, known.ratio.comparisons)))
     return None if ranks is None else ranks[0] / (independent + 1)
 

@@ -227,6 +227,7 @@ class WorkloadState:
     stopped_by: str = ""  # "" while it goes on
     level: float = 0.95  # of the run
     layouts: int = 0  # of its programs' code; 0: all have one
+    most_rows: int = 1  # of one of its tables
     longer_in_vain: int = 0  # the last launches that went on for a core of their own, and had none
     rests: frozenset[int] = frozenset()  # ids: their launches wait for others to rest, which move their table
     waited_in_vain: int = 0  # the last launches, since the run was begun or gone on with, that waited in vain
@@ -291,6 +292,7 @@ class WorkloadState:
         """
         swept = swept_parameters([case.case for case in self.cases])
         rows = max((len(group) for group in by_setting([case.case for case in known], swept)), default=1)
+        self.most_rows = rows
         needed = rounds_needed(final_level(settings.max_launches, settings.level), rows * (rows - 1) // 2)
         needed = needed + _SPARE_ROUNDS if rows > 1 else 1
         return min(settings.max_launches, max(settings.min_launches, needed))

@@ -15,9 +15,11 @@ from tollbench.stats.cluster_bootstrap import LaunchCounts, Pooled, count_sample
 from tollbench.stats.clustered import (
     Integers,
     alike,
+    all_tell_from,
     clustered_interval,
     independent,
     independent_at,
+    planned,
 )
 from tollbench.stats.contrary import contrary_by_chance
 from tollbench.stats.correction import bonferroni, holm, letters
@@ -82,6 +84,7 @@ __all__ = [
     "Serial",
     "alike",
     "all_precise",
+    "all_tell_from",
     "block_quantiles",
     "bonferroni",
     "clustered_interval",
@@ -108,6 +111,7 @@ __all__ = [
     "paired_differences",
     "pairs_in",
     "pairs_of",
+    "planned",
     "precise_enough",
     "qn_scale",
     "quantile_interval",

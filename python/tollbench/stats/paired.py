@@ -19,6 +19,8 @@ from tollbench.stats.clustered import (
     Integers,
     clustered_interval,
     independent_of_each,
+    made_of,
+    nan_median,
     ranks_of,
     whole_of,
 )
@@ -177,12 +179,13 @@ def _signs_of_columns(
     differences: Floats, level: float, clusters: Integers | None
 ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """Of each column, shape (rounds, columns), NaN where it has no value: the sign, and if it was judged."""
-    known = np.isfinite(differences)
-    ordered = np.sort(np.where(known, differences, np.inf), axis=0)
+    taken = differences if clusters is None else made_of(differences, clusters, level)
+    known = np.isfinite(taken)
+    ordered = np.sort(np.where(known, taken, np.inf), axis=0)
     pairs = known.sum(axis=0)
     counts_as = pairs.astype(np.float64)
     if clusters is not None:
-        counts_as = independent_of_each(differences, clusters)
+        counts_as = independent_of_each(taken, clusters)
     whole = whole_of(counts_as)
     signs = np.zeros(pairs.size, dtype=np.int8)
     judged = np.zeros(pairs.size, dtype=bool)
@@ -195,4 +198,6 @@ def _signs_of_columns(
         low, high = ordered[lower - 1, columns], ordered[number - lower, columns]
         judged[columns] = True
         signs[columns] = np.where(low > 0.0, 1, np.where(high < 0.0, -1, 0))
+    if taken is not differences:  # the median of all rounds is in the interval
+        signs[signs != np.sign(nan_median(differences))] = 0
     return signs, judged

@@ -23,7 +23,7 @@ from tollbench.measure.estimate import (
 from tollbench.measure.spending import STEADY_ROUNDS
 from tollbench.measure.state import CaseState, WorkloadState
 from tollbench.plan import Settings
-from tollbench.stats import FIRST_LOOK, bonferroni, final_level, median_interval
+from tollbench.stats import FIRST_LOOK, all_tell_from, bonferroni, final_level, median_interval
 from tollbench.store import Launch
 from tollbench.words import Batch, Case, Kind, Purpose, Status
 
@@ -548,6 +548,29 @@ def test_a_ratio_without_an_interval_counts_as_those_do_that_are_not_known() -> 
     assert scatter(state(known, Measured("b", 4, 20.0), unknown), SETTINGS) is None
     assert scatter_of([0.1, 0.3], 0, 16) == pytest.approx(2 * 4 * 0.2)
     assert scatter_of([0.1, 0.3], 1, 16) == pytest.approx(3 * 4 * 0.2)
+
+
+def of_layouts(name: str, rounds: int, scatter: float = 0.1) -> WorkloadState:
+    made = going(name, rounds, 10**9, scatter)
+    made.layouts = 20
+    return made
+
+
+def test_rounds_that_narrow_nothing_are_had_together_or_not_at_all() -> None:
+    """Layouts' first second launches: of two workloads that had 25 rounds each none was known better."""
+    end = all_tell_from(20, final_level(STEADY_ROUNDS, SETTINGS.level))
+    assert end > 22
+    given = rounds_given(of_layouts("one", 20), of_layouts("other", 20), count=end - 20)
+    assert sorted(given.values()) == [20, end]
+    plain = going("plain", 20, 10**9, 0.1)
+    assert rounds_given(of_layouts("one", 20), plain, count=5) == {"one": 20, "plain": 25}
+    assert rounds_given(of_layouts("one", 24), plain, count=1)["one"] == 24 + (end <= 28)
+
+    def has_the_next(left_s: float) -> str:
+        return next_of([of_layouts("one", 22), going("calm", 21, 10**9, 0.001)], SETTINGS, left_s).name
+
+    assert has_the_next(end - 22.0) == "one"
+    assert has_the_next(end - 22.5) == "calm", "there is no time for what narrows it"
 
 
 def test_where_all_are_known_each_has_as_much_time() -> None:

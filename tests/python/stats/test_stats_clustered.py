@@ -7,13 +7,16 @@ import pytest
 
 from tollbench.stats import (
     alike,
+    all_tell_from,
+    bonferroni,
     clustered_interval,
     independent,
     independent_at,
     median_interval,
+    planned,
     separated_pairs,
 )
-from tollbench.stats.clustered import clustered_ranks, independent_of_each
+from tollbench.stats.clustered import clustered_ranks, independent_of_each, made_of
 
 
 def clusters(rng: np.random.Generator, count: int, of: int) -> np.ndarray:
@@ -142,3 +145,88 @@ def test_a_forecast_is_what_will_be(share: float) -> None:
         now.append(independent_at(100.0, 20, alike(values[:40], numbers[:40])))
         later.append(independent(values, numbers))
     assert np.mean(now) == pytest.approx(np.mean(later), rel=0.25)
+
+
+def unlike(rng: np.random.Generator, count: int, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Values in clusters that make no difference, and their clusters."""
+    return noise * rng.standard_normal(count), clusters(rng, count, 20)
+
+
+@pytest.mark.parametrize("pairs_of_rows", [1, 10, 45])
+def test_rounds_beyond_the_first_pass_never_widen_an_interval(pairs_of_rows: int) -> None:
+    """Of a few that share a cluster nobody knows how alike they are: 21 said less than 20."""
+    rng, level = np.random.default_rng(10), bonferroni(0.95, pairs_of_rows)
+    widths = {}
+    for count in (20, 21, 24, 28, 32, 36, 40):
+        found = [clustered_interval(*unlike(rng, count), level) for _ in range(500)]
+        assert all(found)
+        widths[count] = np.median([one.high - one.low for one in found if one is not None])
+    assert all(width <= 1.05 * widths[20] for width in widths.values()), widths
+    assert widths[40] < 0.9 * widths[20]
+
+
+@pytest.mark.parametrize("level", [0.95, 0.99, 0.999])
+def test_what_an_interval_is_made_of_follows_from_counts(level: float) -> None:
+    """And by these it is no wider than that of each cluster's first values."""
+    rng = np.random.default_rng(11)
+    numbers = clusters(rng, 60, 20)
+    kinds = set()
+    for count in range(20, 61):
+        own = numbers[:count]
+        made = {tuple(np.isfinite(made_of(rng.standard_cauchy((count, 1)), own, level)[:, 0])) for _ in "123"}
+        assert len(made) == 1
+        kept = sum(*made)
+        assert kept in (20, count)
+        assert made == {(True,) * kept + (False,) * (count - kept)}
+        assert (planned(count, 20, 0.0, level).kept == 20) == (kept == 20)
+        kinds.add((count > 20, kept == 20))
+    assert kinds == {(False, True), (True, True), (True, False)}
+    end = all_tell_from(20, level)
+    assert 21 < end < 40
+    assert planned(end - 1, 20, 0.0, level).kept == 20
+    assert planned(end, 20, 0.0, level).kept == end
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.3, 1.0, 5.0])
+@pytest.mark.parametrize("count", [21, 23, 26, 30])
+def test_they_cover_where_only_the_first_of_each_cluster_count(count: int, scale: float) -> None:
+    rng = np.random.default_rng(count)
+    trials, missed = 400, 0
+    for _ in range(trials):
+        noise, numbers = unlike(rng, count)
+        values = scale * rng.standard_normal(21)[numbers] + noise
+        found = clustered_interval(values, numbers, 0.95)
+        assert found is not None
+        assert found.low <= np.median(values) <= found.high
+        missed += not found.low <= 0.0 <= found.high
+    assert missed <= 0.05 * trials + 8
+
+
+@pytest.mark.parametrize("many", [22, 25, 29])
+def test_rows_of_few_second_rounds_are_set_apart_where_their_interval_is(many: int) -> None:
+    rng = np.random.default_rng(many)
+    numbers = clusters(rng, many, 20)
+    logs = 0.02 * (np.linspace(0.0, 1.5, 30) + rng.standard_normal((many, 30)))
+    logs[rng.random(logs.shape) < 0.05] = np.nan
+    apart, _ = separated_pairs(logs, 0.95, numbers)
+    for i in range(30):
+        for j in range(i):
+            known = np.isfinite(logs[:, i] - logs[:, j])
+            found = clustered_interval((logs[:, i] - logs[:, j])[known], numbers[known], 0.95)
+            assert apart[i, j] == (found is not None and not found.low <= 0.0 <= found.high)
+    assert 3 < apart.sum() / 2 < 425
+
+
+def test_the_median_of_all_is_in_an_interval_of_each_clusters_first() -> None:
+    """So the sign of a ratio is no other one than that of its median, in letters neither."""
+    numbers = np.concatenate([1 + np.arange(20), 1 + np.arange(9)])
+    values = np.concatenate([-np.ones(5), np.arange(1.0, 16.0), -np.arange(1.0, 10.0)])
+    values = np.append(values, [-2.0] * 4)
+    numbers = np.append(numbers, [10, 11, 12, 13])
+    assert planned(33, 20, 0.0, 0.95).kept == 20
+    assert np.median(values) < 0.0 < np.sort(values[:20])[5]
+    found = clustered_interval(values, numbers, 0.95)
+    assert found is not None
+    assert found.low == np.median(values)
+    assert not separated_pairs(np.column_stack([np.zeros(33), values]), 0.95, numbers)[0].any()
+    assert separated_pairs(np.column_stack([np.zeros(33), np.abs(values)]), 0.95, numbers)[0].any()
