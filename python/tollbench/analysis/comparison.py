@@ -10,7 +10,7 @@ import numpy as np
 
 from tollbench.analysis.case_data import CaseData
 from tollbench.analysis.grouping import FLOOR, Setting, by_setting, fastest, setting_of, swept_parameters
-from tollbench.analysis.rounds import Rounds, rounds_of
+from tollbench.analysis.rounds import Rounds, layouts_of, rounds_of
 from tollbench.stats import (
     GoneOn,
     Interval,
@@ -72,20 +72,20 @@ class TableSize:
     rows: int
     rounds: int  # of its typical row
     level: float  # of each ratio
+    layouts: int = 0  # that its rounds went through; 0: none that is known
 
 
 def table_sizes(data: Sequence[CaseData], level: float) -> list[TableSize]:
     """One for each setting of a workload, all of whose cases `data` has; `level` is what looks have left."""
     compared = comparable(data)
     groups = by_setting([case.record for case in compared], swept_parameters([case.record for case in data]))
-    return [
-        TableSize(
-            len(group),
-            int(np.median([len(compared[position].counting) for position in group])),
-            bonferroni(level, _pairs(len(group))),
-        )
-        for group in groups
-    ]
+    found = []
+    for group in groups:
+        cases = [compared[position] for position in group]
+        rounds = int(np.median([len(case.counting) for case in cases]))
+        layouts = {*layouts_of([case.by_round for case in cases]).values()} - {0}
+        found.append(TableSize(len(cases), rounds, bonferroni(level, _pairs(len(cases))), len(layouts)))
+    return found
 
 
 def _pairs(rows: int) -> int:

@@ -104,7 +104,10 @@ def _pairs(beats: Sequence[LaunchValue]) -> list[float]:
 def _typical(pairs: Sequence[float], tables: Sequence[TableSize]) -> tuple[float | None, TableSize | None]:
     """What the table of the row in the middle could find, and that table; of two the one that finds less."""
     compared = [table for table in tables if table.rows > 1] or tables
-    found = [(resolvable_log_ratio(pairs, table.rounds, table.level), table) for table in compared]
+    found = [
+        (resolvable_log_ratio(pairs, table.rounds, table.level, layouts=table.layouts), table)
+        for table in compared
+    ]
     # Where time is short most tables wait with three launches: of a run with 2,700 canaries nothing was told.
     found = [each for each in found if each[0] is not None] or found
     by_row = [each for each in found for _ in range(each[1].rows)]

@@ -612,6 +612,13 @@ def test_the_floor_is_that_of_a_ratio_in_the_typical_table(tmp_path: Path) -> No
     wait = [Made(f"c{row}", noisy(10.0 + row, 3, seed=row), {"n": 2}) for row in range(9)]
     few = floor_of("most wait", [*(Made(each.contender, each.launches, {"n": 1}) for each in two), *wait])
     assert (few.rows, few.rounds) == (2, 30), "what has no interval says nothing of one"
+    numbers = [1 + at % 20 for at in range(30)]
+    again = floor_of("layouts", [Made(each.contender, each.launches, layouts=numbers) for each in two])
+    asked = resolvable_log_ratio(pairs, 30, final_level(30, 0.95), layouts=20)
+    assert asked is not None
+    assert again.ratio == pytest.approx(math.exp(asked))
+    assert (again.rounds, again.level) == (30, small.level)
+    assert again.ratio > small.ratio  # type: ignore[operator]
 
 
 def test_moments_that_differ_are_no_drift_of_the_machine() -> None:

@@ -114,3 +114,18 @@ def test_drift_of_a_long_run_takes_little_memory() -> None:
         tracemalloc.stop()
     assert found == drift(values), "the same each time"
     assert peak < 8e6
+
+
+@pytest.mark.parametrize(("rows", "rounds"), [(2, 20), (2, 24), (2, 40), (5, 30), (10, 60)])
+def test_tables_whose_layouts_come_again_find_their_floor(rows: int, rounds: int) -> None:
+    """What is not alike may look so: of as many independent rounds it would be found far less often."""
+    canary = 100 * np.exp(np.random.default_rng(1).normal(0, 0.01, 20_000))
+    level = bonferroni(final_level(rounds, 0.95), rows * (rows - 1) // 2)
+    floor = resolvable_log_ratio(neighbours(canary), rounds, level, layouts=20)
+    assert floor is not None
+    rng, times, trials = np.random.default_rng(rounds), 0, 1000
+    for _ in range(trials):
+        layouts = np.concatenate([1 + rng.permutation(20) for _ in range(-(-rounds // 20))])[:rounds]
+        logs = rng.normal([0.0, floor], 0.01, (rounds, 2))
+        times += bool(separated_pairs(logs, level, layouts)[0][0, 1])
+    assert times / trials == pytest.approx(0.8, abs=0.06)
