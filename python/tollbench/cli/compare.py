@@ -131,7 +131,10 @@ Turns = Annotated[
     ),
 ]
 AnyExitCode = Annotated[
-    bool, typer.Option("--any-exit-code", help="Programs may end with a code other than 0: command lines, --read, Catch2.")
+    bool,
+    typer.Option(
+        "--any-exit-code", help="Command lines, --read and Catch2 may end with a code other than 0."
+    ),
 ]
 Envs = Annotated[str, typer.Option("--env", metavar="A,B", help="Compare one thing in these environments.")]
 Values = Annotated[
