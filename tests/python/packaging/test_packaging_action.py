@@ -87,6 +87,125 @@ def shallow(place):
     return place / "project", git(origin, "rev-parse", "HEAD~1")
 
 
+@pytest.fixture
+def pulled(place):
+    """A clone of what a pull request's workflow checks out, the merge of its head into a base that others
+    have gone on with since the event; with the base at the event, the base now and the head."""
+    origin = place / "origin"
+    origin.mkdir()
+    git(origin, "init", "-q", "-b", "main")
+    git(origin, "config", "uploadpack.allowAnySHA1InWant", "true")
+    commits = {}
+    for name, branch in (("then", "main"), ("head", "mine"), ("now", "main")):
+        if name != "then":
+            git(origin, "switch", "-q", *(["-c"] if name == "head" else []), branch)
+        (origin / name).touch()
+        git(origin, "add", ".")
+        git(origin, "commit", "-q", "-m", name)
+        commits[name] = git(origin, "rev-parse", "HEAD")
+    git(origin, "switch", "-q", "--detach")
+    git(origin, "merge", "-q", "-m", "Merge mine into main\n\nparent 0", "mine")
+    git(origin, "update-ref", "refs/pull/7/merge", "HEAD")
+    project = place / "project"
+    git(place, "init", "-q", "project")
+    git(project, "remote", "add", "origin", f"file://{origin}")
+    git(project, "fetch", "-q", "--depth=1", "origin", "refs/pull/7/merge")
+    git(project, "checkout", "-q", "--detach", "FETCH_HEAD")
+    git(origin, "switch", "-q", "main")
+    return project, commits
+
+
+def compared(place: Path, project: Path, **variables: str) -> list[str]:
+    """The commits of the two revisions that toll was given; none where it was not started."""
+    (place / "toll.log").unlink(missing_ok=True)
+    given = {"TOLL_ARGUMENTS": "", "TOLL_CODE": "0", **WANTED, **variables}
+    done = part(place, "compare.sh", cwd=project, **given)
+    assert done.returncode == 0, done.stderr
+    if not (place / "toll.log").exists():
+        assert done.stdout.startswith("::error::")
+        assert (place / "output").read_text().endswith("exit-code=2\nverdict=failed\n")
+        return []
+    sides = (place / "toll.log").read_text().splitlines()[-2:]
+    return [git(project, "rev-parse", f"{side}^{{commit}}") for side in sides]
+
+
+def test_a_pull_request_is_compared_with_what_it_was_merged_into(place, pulled):
+    project, commits = pulled
+    event = {"TOLL_EVENT_BASE": commits["then"], "TOLL_EVENT_HEAD": commits["head"]}
+    merge = git(project, "rev-parse", "HEAD")
+    assert compared(place, project, **event) == [commits["now"], merge]
+    assert compared(place, project, **event, TOLL_BASE=commits["head"]) == [commits["head"], merge]
+    other = compared(place, project, **event | {"TOLL_EVENT_HEAD": commits["now"]})
+    assert other == [commits["then"], merge]  # HEAD is no merge of this head
+    git(project, "fetch", "-q", "--depth=1", "origin", commits["head"])
+    git(project, "checkout", "-q", "--detach", commits["head"])  # as `ref:` of the checkout may say
+    assert compared(place, project, **event) == [commits["then"], commits["head"]]
+
+
+@pytest.fixture
+def history(place):
+    """A shallow clone of the last of four commits, of which the second has a tag; with all of them."""
+    origin = place / "origin"
+    origin.mkdir()
+    git(origin, "init", "-q", "-b", "main")
+    git(origin, "config", "uploadpack.allowAnySHA1InWant", "true")
+    for number in range(4):
+        git(origin, "commit", "-q", "--allow-empty", "-m", f"commit {number}")
+        if number == 1:
+            git(origin, "tag", "-a", "-m", "a tag", "v1.0")
+    commits = git(origin, "rev-list", "--reverse", "HEAD").split()
+    git(origin, "switch", "-q", "-c", "topic")
+    git(origin, "commit", "-q", "--allow-empty", "-m", "topic")
+    git(place, "clone", "-q", "--depth=1", f"file://{origin}", "project")  # of topic
+    return place / "project", [*commits, git(origin, "rev-parse", "topic")]
+
+
+@pytest.mark.parametrize(
+    ("base", "commit"),
+    [("main", 3), ("origin/main", 3), ("v1.0", 1), ("HEAD~1", 3), ("HEAD^^", 2), ("main~3", 0), ("v1.0^", 0)],
+)
+@pytest.mark.parametrize("depth", [1, None])
+def test_a_base_is_a_branch_a_tag_or_steps_back_from_one(place, history, base, commit, depth):
+    project, commits = history
+    if depth is None:
+        git(project, "fetch", "-q", "--unshallow")
+    assert compared(place, project, TOLL_BASE=base) == [commits[commit], commits[-1]]
+    if depth is None:
+        assert git(project, "rev-list", "--count", "HEAD") == "5"  # nothing was cut off
+
+
+def test_a_head_is_fetched_too(place, history):
+    project, commits = history
+    assert compared(place, project, TOLL_BASE="v1.0", TOLL_HEAD="main") == [commits[1], commits[3]]
+    assert compared(place, project, TOLL_BASE="main", TOLL_HEAD="main~1") == [commits[3], commits[2]]
+    assert compared(place, project, TOLL_BASE="HEAD~1", TOLL_HEAD="") == [commits[3], commits[4]]
+
+
+@pytest.mark.parametrize("base", ["", "0" * 40, "nobody", "HEAD~9", "--all", "main:refs/heads/x", "abc1234"])
+def test_a_base_that_is_none_is_told_with_the_code_of_a_failed_side(place, history, base):
+    project, _ = history
+    assert compared(place, project, TOLL_BASE=base, TOLL_EVENT_BASE=base) == []
+    assert part(place, "judge.sh", "2", str(left(place))).returncode == 2
+
+
+def test_a_head_that_is_none_is_told(place, history):
+    assert compared(place, history[0], TOLL_BASE="main", TOLL_HEAD="nobody") == []
+
+
+def test_options_that_no_shell_would_divide_are_refused(place, history):
+    project, _ = history
+    assert compared(place, project, TOLL_BASE="main", TOLL_ARGUMENTS="--confirm --filter don't") == []
+
+
+@pytest.mark.parametrize("arguments", ["", " ", "\n"])
+def test_no_options_are_no_side(place, history, arguments):
+    project, commits = history
+    assert compared(place, project, TOLL_BASE="main", TOLL_ARGUMENTS=arguments) == [commits[3], commits[4]]
+    called = (place / "toll.log").read_text().splitlines()
+    assert called[-3].endswith("comparison.jsonl")
+    assert not (left(place) / "options").exists()
+
+
 def left(place: Path) -> Path:
     """The one folder that a comparison left."""
     (folder,) = (place / "temp").iterdir()
