@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from checkouts import ROOT
+from tollbench.compare import Comparisons
+from tollbench.report.comparisons import comparison_markdown
 
 PARTS = ROOT / "packaging/action"
 GH = """#!/bin/sh
@@ -317,11 +319,39 @@ def test_where_nothing_was_compared_nothing_is_commented(place):
     assert not (place / "gh.log").exists()
 
 
+def told(place: Path, *, interrupted: bool = False) -> Path:
+    """The folder of a comparison that found nothing to tell."""
+    folder = place / "told"
+    folder.mkdir()
+    found = Comparisons(
+        comparisons=(), kind="command", sides=("a", "b"), level=0.95, threshold=0.01, seconds=1.0,
+        interrupted=interrupted, no_room="no room" if interrupted else "",
+    )  # fmt: skip
+    (folder / "comparison.md").write_text(comparison_markdown.render(found))
+    (folder / "comparison.xml").write_text("<testsuites/>")
+    return folder
+
+
 @pytest.mark.parametrize(("code", "ends"), [("0", 0), ("1", 1), ("2", 2), ("3", 0), ("70", 70), ("130", 130)])
 def test_the_job_ends_as_the_comparison_did_but_for_what_is_open(place, code, ends):
-    done = part(place, "judge.sh", code)
+    done = part(place, "judge.sh", code, str(told(place)))
     assert done.returncode == ends
     assert ("::warning::" in done.stdout) is (code == "3")
+
+
+@pytest.mark.parametrize("lacking", ["comparison.md", "comparison.xml"])
+def test_a_comparison_that_broke_off_is_not_passed_as_open(place, lacking):
+    folder = told(place)
+    (folder / lacking).unlink()
+    done = part(place, "judge.sh", "3", str(folder))
+    assert done.returncode == 3
+    assert done.stdout.startswith("::error::")
+
+
+def test_a_comparison_that_ended_early_is_not_passed_as_open(place):
+    done = part(place, "judge.sh", "3", str(told(place, interrupted=True)))
+    assert done.returncode == 3
+    assert done.stdout.startswith("::error::")
 
 
 def test_every_part_that_the_action_names_is_there_and_can_be_parsed():
