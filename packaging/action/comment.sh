@@ -22,10 +22,12 @@ if [ -n "${TOLL_HEAD_SHA:-}" ]; then
         exit 0
     fi
 fi
-# GitHub takes 65,536 characters; whoever wants the rest has the page among the artifacts.
+# GitHub takes 65,536 characters; whoever wants the rest has the page among the artifacts. That it is cut stands below
+# the mark: at the end it would be within what is folded there.
 if [ "$(wc -c < "$folder/comparison.md")" -gt 60000 ]; then
-    { head -c 59000 "$folder/comparison.md" | iconv -c -f utf-8 -t utf-8
-      printf '\n\nCut here: the rest is in the page among the artifacts.\n'; } > "$folder/comment.md"
+    # iconv fails, having written all the rest, where the cut goes through a character.
+    head -c 59000 "$folder/comparison.md" | { iconv -c -f utf-8 -t utf-8 2>/dev/null || true; } |
+        sed '1s/$/\n\nThis is cut at its end: all of it is in the page among the artifacts.\n/' > "$folder/comment.md"
 else
     cp "$folder/comparison.md" "$folder/comment.md"
 fi

@@ -291,11 +291,16 @@ def test_only_the_comment_of_this_action_is_replaced(place, comments, login, cal
     assert last.startswith(f"api --method {method} repos/somebody/project/{what} -F body=@")
 
 
-def test_a_long_table_is_cut_where_github_would_refuse_it(place):
-    part(place, "comment.sh", str(result(place, table="±" * 50_000)))
+def test_a_long_table_is_cut_where_github_would_refuse_it_and_says_so_outside_of_what_is_folded(place):
+    table = f"{MARK}\n**answer**\n\n<details><summary>many more</summary>\n\n{'±' * 50_000}\n\n</details>\n"
+    done = part(place, "comment.sh", str(result(place, table=table)))
+    assert done.returncode == 0, done.stderr
     body = (place / "gh.log.body").read_bytes()
     assert len(body) < 60_000
-    assert body.decode().endswith("among the artifacts.\n")
+    text = body.decode()
+    notice = "This is cut at its end: all of it is in the page among the artifacts."
+    assert text.startswith(f"{MARK}\n\n{notice}\n\n")
+    assert "**answer**" in text
 
 
 @pytest.mark.parametrize("number", ["7; touch /tmp/x\n", "$(id)\n", "--body\n", "7 8\n"])
