@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -366,6 +367,23 @@ def test_every_part_that_the_action_names_is_there_and_can_be_parsed():
     for name in named:
         done = subprocess.run(["bash", "-n", str(PARTS / name)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+def test_the_cache_of_pip_follows_the_lock_file():
+    """hashFiles() sees nothing outside of the checkout, where the action lies: its answer would be empty."""
+    text = (ROOT / "action.yml").read_text()
+    assert "hashFiles(" not in text.replace("# hashFiles()", "")
+    (command,) = re.findall(r'echo "lock=.*', text)
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env={**os.environ, "GITHUB_ACTION_PATH": str(ROOT), "GITHUB_OUTPUT": "/dev/stdout"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    digest = hashlib.sha256((ROOT / "requirements.lock").read_bytes()).hexdigest()
+    assert done.stdout == f"lock={digest}\n"
+    assert "${{ steps.pip.outputs.lock }}" in text
 
 
 def test_the_action_gives_its_parts_every_variable_that_they_read():
