@@ -15,6 +15,7 @@ from tollbench.report import environment_lines, grids, matrix, percentiles
 from tollbench.report.cases import Group, Naming, by_setting, groups
 from tollbench.report.claim_lines import TITLE, VERDICTS, claim_lines, count_sentence, of_verdict
 from tollbench.report.columns import columns
+from tollbench.report.comparisons.markdown_text import unlinked
 from tollbench.report.problems import troubles
 from tollbench.report.published_tables import beside_rows, unmeasured, unmeasured_sentence
 from tollbench.report.sentences import (
@@ -30,7 +31,6 @@ from tollbench.words import Ruling
 
 MADE_BY = "<!-- toll report -->"  # by which a later report knows that it may replace the file
 _MARKUP = re.compile(r"([\\`*_{}\[\]#!|~$^]|^[-+](?= )|(?<=^\d)[.)])")
-_REFERENCE = re.compile(r"(?<=[@#])(?=\w)|(?<=GH-)(?=\d)", re.IGNORECASE)
 
 
 def render(results: Results) -> str:
@@ -68,7 +68,7 @@ def prose(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    text = _REFERENCE.sub("\u200b", text)  # a zero-width space: GitHub links after it has unescaped
+    text = unlinked(text)
     return _MARKUP.sub(r"\\\1", text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 

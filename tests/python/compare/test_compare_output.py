@@ -136,6 +136,14 @@ def test_markdown_folds_away_what_is_equal() -> None:
     assert "| same |" in below
 
 
+def test_nothing_in_a_comment_is_linked() -> None:
+    name = "@octocat #12 GH-12 https://example.org www.example.org a@example.org"
+    comment = markdown.render(found(item(name, Verdict.SLOWER), sides=(name, "new")))
+    told = re.sub(r"\\([^\w\s])", r"\1", comment)  # as GitHub reads it, before it looks for links
+    assert told.count("octocat") == 4
+    assert not re.search(r"[@#]\w|GH-\d|://|www\.", told, re.IGNORECASE)
+
+
 def test_hostile_names_do_nothing() -> None:
     hostile = found(item(HOSTILE, Verdict.SLOWER, reason=HOSTILE), sides=(HOSTILE, "new"))
     page = html.render(hostile)

@@ -413,7 +413,8 @@ def test_code_spans_hold_anything(name, span):
 @pytest.mark.parametrize(
     ("sentence", "safe"),
     [("see `apt install x`", "see `apt install x`"), ("*a* <b> [c]", "\\*a\\* &lt;b&gt; \\[c\\]"),
-     ("ask @me about #12", "ask @\u200bme about \\#\u200b12"), ("- not a list", "\\- not a list")],
+     ("ask @me about #12", "ask @\u200bme about \\#\u200b12"),
+     ("http://a.org WWW.a.org", "http:\u200b//a.org WWW\u200b.a.org"), ("- not a list", "\\- not a list")],
 )  # fmt: skip
 def test_sentences_are_escaped(sentence, safe):
     assert markdown.prose(sentence) == safe
