@@ -13,7 +13,6 @@ from rich.console import Console
 
 from tollbench import numbers
 from tollbench.analysis.results import Latency, PublishedValue, Results, Row, WorkloadResult
-from tollbench.home import COMMAND
 from tollbench.report import environment_lines, grids, matrix, percentiles
 from tollbench.report.cases import Naming, by_setting, groups, parameter_text
 from tollbench.report.claim_lines import (
@@ -82,8 +81,6 @@ def _head(results: Results, warnings: Sequence[str], writer: Writer) -> None:
     writer.line(floor_sentence(results.floor), "cyan")
     if few := few_rounds_sentence(results):
         writer.line(few, "cyan")
-    if run.finished_utc is None and run.stopped_by is not None:  # else a warning says what there is to say
-        writer.line(f"This run was not finished; `{COMMAND} run --resume` goes on from here.", "yellow")
     for warning in warnings:
         writer.line(f"! {clean(warning)}", "yellow")
 
