@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 import re
 from io import StringIO
 from typing import Any
@@ -87,6 +89,51 @@ def test_changes(ratio: float | None, text: str) -> None:
 
 def test_times_have_a_unit_that_fits() -> None:
     assert (time(3.21), time(1500.0), time(2.5e9), time(None)) == ("3.210 ns", "1.500 µs", "2.500 s", "–")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "half", "a_ns", "told"),
+    [
+        (1.0914, 0.01, 3573.0, ("3.57 µs", "3.90 µs")),
+        (1.0914, 0.1, 3573.0, ("3.57 µs", "3.90 µs")),
+        (1.0004, 0.0001, 3573.0, ("3.5730 µs", "3.5744 µs")),
+        (1.1, 0.01, 950.0, ("950 ns", "1.045 µs")),  # in two units, to the same place
+        (2270.0, 40.0, 3.573, ("3.57 ns", "8.11 µs")),
+        (0.0004, 0.00001, 8e6, ("8.00 ms", "3.20 µs")),
+        (1.02, None, 3573.0, ("3.57 µs", "3.64 µs")),
+        (None, None, 3573.0, ("3.57 µs", "–")),
+        (1.02, 0.001, 1e-10, ("1e-10 ns", "1.02e-10 ns")),
+    ],
+)
+def test_both_times_have_the_digits_that_the_interval_supports(
+    ratio: float | None, half: float | None, a_ns: float, told: tuple[str, str]
+) -> None:
+    low, high = (None, None) if ratio is None or half is None else (ratio - half, ratio + half)
+    row = item("x", Verdict.SLOWER, ratio, low=low, high=high, a_ns=a_ns, b_ns=ratio and a_ns * ratio)
+    (line,) = lines(found(row))
+    assert (line.a_time, line.b_time) == told
+    comment = markdown.render(found(row)).replace("\\", "")
+    for text in (as_terminal(found(row)), comment, html.render(found(row))):
+        assert all(each in text for each in told)
+
+
+def test_times_tell_the_change_that_stands_beside_them() -> None:
+    draw = random.Random(1)
+    for _ in range(2000):
+        ratio, a_ns = math.exp(draw.gauss(0, 0.3)), 10 ** draw.uniform(0, 9)
+        width = 10 ** draw.uniform(-4, -1)
+        low, high = ratio * (1 - width), ratio * (1 + width)
+        row = item("x", Verdict.SLOWER, ratio, low=low, high=high, a_ns=a_ns, b_ns=a_ns * ratio)
+        (line,) = lines(found(row))
+        a, b = (in_ns(text) for text in (line.a_time, line.b_time))
+        assert abs(b / a - ratio) < 0.5 * (high - low)
+        assert not (low > 1.0 and b <= a)
+        assert not (high < 1.0 and b >= a)
+
+
+def in_ns(text: str) -> float:
+    number, unit = text.split()
+    return float(number.replace(",", "")) * {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
 
 
 @pytest.mark.parametrize("width", [70, 120])

@@ -73,12 +73,13 @@ def lines(found: Comparisons) -> list[ComparisonLine]:
 
 
 def _line(item: Comparison, found: Comparisons) -> ComparisonLine:
+    a_time, b_time = _times(item)
     return ComparisonLine(
         item,
         benchmark=clean(item.benchmark),
         b=which_sides(item.a, item.b, crosswise=found.crosswise),
-        a_time=time(item.a_ns),
-        b_time=time(item.b_agreeing_ns or item.b_ns),
+        a_time=a_time,
+        b_time=b_time,
         change=numbers.MISSING if item.verdict in _NOT_TIMED else change(item.ratio),
         interval=between(item.low, item.high) if item.ratio is not None else numbers.MISSING,
         verdict="REGRESSION" if item.regression else WORDS[item.verdict],
@@ -107,12 +108,34 @@ def _used(which: str, used: LaunchUse | None) -> str:
     return f"{which}: {time(used.cpu_ns)} of CPU time{memory}, exit code {codes}"
 
 
-def time(ns: float | None) -> str:
-    """Nanoseconds in a unit that fits them."""
+def time(ns: float | None, places: int | None = None) -> str:
+    """Nanoseconds in a unit that fits them, to so many decimals of a nanosecond or to four digits."""
     if ns is None:
         return numbers.MISSING
     scale = numbers.time_scale([ns], "ns")
-    return f"{numbers.plain(scale.of(ns), 4)} {scale.unit}"
+    if places is None or ns < 1e-6:
+        return f"{numbers.plain(scale.of(ns), 4)} {scale.unit}"
+    return f"{numbers.fixed(scale.of(ns), places - round(math.log10(scale.factor)))} {scale.unit}"
+
+
+def _times(item: Comparison) -> tuple[str, str]:
+    """Both to the place that the ratio's interval supports for the shorter one, so that their change is the
+    one that stands beside them. Of sides that differ manifold each has its own place."""
+    a, b = item.a_ns, item.b_agreeing_ns or item.b_ns
+    places = [_places(ns, item) for ns in (a, b)]
+    if item.ratio is not None and not _is_factor(item.ratio):
+        places = [max((place for place in places if place is not None), default=None)] * 2
+    return time(a, places[0]), time(b, places[1])
+
+
+def _places(ns: float | None, item: Comparison) -> int | None:
+    """Decimals of a nanosecond."""
+    if ns is None:
+        return None
+    if item.ratio is None or item.low is None or item.high is None:
+        return numbers.decimals(ns, None, None)
+    # Two digits, of 1.5 and 2.2, would tell another change than that of 50 %.
+    return numbers.decimals(ns, ns * item.low / item.ratio, ns * item.high / item.ratio, least=3)
 
 
 def change(ratio: float | None) -> str:
