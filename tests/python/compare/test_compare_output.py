@@ -212,6 +212,25 @@ def test_the_page_draws_every_interval_and_needs_no_network() -> None:
     assert "default-src 'none'" in page
 
 
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "arrows", "dots"),
+    [
+        (1.9, 1.8, 1.95, [], 1),
+        (3.0, 2.9, 3.1, ["right"], 0),
+        (1.9, 1.8, 2.5, ["right"], 1),
+        (0.1, 0.09, 0.11, ["left"], 0),
+        (1.0, None, None, ["left", "right"], 1),
+    ],
+)
+def test_what_lies_beyond_the_axis_has_an_arrow(
+    ratio: float, low: float | None, high: float | None, arrows: list[str], dots: int
+) -> None:
+    page = html.render(found(item("x", Verdict.SLOWER, ratio, low=low, high=high)))
+    assert re.findall(r'class="beyond (\w+)"', page) == arrows
+    assert page.count('class="dot"') == dots
+    assert ("An arrow at an edge" in page) is bool(arrows)
+
+
 @pytest.mark.parametrize("ratio", [1e-9, 0.5, 1.0, 1.001, 7e12])
 def test_the_drawing_holds_any_ratio(ratio: float) -> None:
     shown = found(item("x", Verdict.SLOWER, ratio))

@@ -54,12 +54,14 @@ def axis_for(found: Comparisons) -> Axis:
 def render(found: Comparisons) -> str:
     """The whole page as one text."""
     axis = axis_for(found)
+    bars = [(line, _bar(line, axis)) for line in timed(found)]
     margin = (axis.at(1.0 / (1.0 + found.threshold)), axis.at(1.0 + found.threshold))
     return FILES.templates.get_template("compare.html.j2").render(
         found=found,
         headline=headline(found),
         footnotes=footnotes(found),
-        lines=[(line, _bar(line, axis)) for line in timed(found)],
+        lines=bars,
+        any_beyond=any(bar is not None and (bar.left or bar.right) for _, bar in bars),
         orders=[(clean(order.benchmark), order_of(order)) for order in found.orders],
         counted=count_lines.any_counts(found),
         changed_counts=count_lines.changed(found),
@@ -83,11 +85,19 @@ class Bar:
 
     low: float
     high: float
-    ratio: float
+    ratio: float | None  # None: beyond the edge
+    left: bool  # whether the interval goes on beyond this edge, or is open there
+    right: bool
 
 
 def _bar(line: ComparisonLine, axis: Axis) -> Bar | None:
     item = line.item
     if item.ratio is None:
         return None
-    return Bar(axis.at(item.low, 0.0), axis.at(item.high, 100.0), axis.at(item.ratio))
+    return Bar(
+        axis.at(item.low, 0.0),
+        axis.at(item.high, 100.0),
+        axis.at(item.ratio) if abs(math.log(item.ratio)) <= axis.reach else None,
+        left=item.low is None or math.log(item.low) < -axis.reach,
+        right=item.high is None or math.log(item.high) > axis.reach,
+    )
