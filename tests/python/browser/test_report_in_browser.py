@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from opened_pages import DRAWN, box_of, open_all, pause, settled
 from playwright.sync_api import Browser, Page
 from screenshot import open_report, unfold
 
+from tollbench import numbers
 from tollbench.report import html
 
 
@@ -179,7 +181,17 @@ def test_a_canary_that_varies_tenfold_is_drawn_on_a_logarithmic_axis(chromium, t
     inside = [top for top in tops if frame["y"] <= top <= frame["y"] + frame["height"]]
     assert len(inside) >= len(floor.canary_ns)
     assert max(inside) - min(inside) > 80
+    assert page.locator("#canary svg text", has_text="(logarithmic)").count() == 1
     page.context.close()
+
+
+def test_the_canary_says_where_its_axis_does_not_start_at_zero(page):
+    label = box_of(page.locator("#canary svg text", has_text="(the axis does not start at zero)"))
+    frame = box_of(page.locator("#canary"))
+    assert frame["x"] <= label["x"]
+    assert label["x"] + label["width"] <= frame["x"] + frame["width"]
+    assert frame["y"] <= label["y"]
+    assert label["y"] + label["height"] <= frame["y"] + frame["height"]
 
 
 def test_a_curve_a_contender_and_a_legend_that_hides_it(page):
@@ -246,6 +258,35 @@ def test_a_parameter_over_decades_has_a_logarithmic_axis_with_its_own_values(chr
     assert "tasks (logarithmic)" in ticks
     first, second, last = (ticks[text] for text in ("1,000", "10,000", "1,000,000"))
     assert (last - first) / (second - first) == pytest.approx(3, rel=0.1)
+    page.context.close()
+
+
+@pytest.mark.parametrize(
+    ("least", "most"), [(30.0, 45.0), (3.1, 4.7), (700.0, 980.0), (1000.1, 1000.9), (2.2, 19.0), (50.0, 50.0)]
+)
+def test_time_over_a_parameter_has_numbers_on_its_axis_however_close_it_stays(
+    chromium, tmp_path, least, most
+):
+    rng = random.Random(1)
+    rows = [
+        samples.make_row(rng, "", "a", value, 0.0, parameters={"tasks": tasks}, low=value, high=value)
+        for tasks, value in ((1_000, least), (2_000, most))
+    ]
+    file = tmp_path / "close.html"
+    workload = samples.nothing().model_copy(update={"rows": samples.ranked(rows)})
+    file.write_text(html.render(samples.make_results([workload])), encoding="utf-8")
+    page = open_report(chromium, file)
+    axis = "e => { const { min, max, name, axisLabel } = echarts.getInstanceByDom(e).getOption().yAxis[0];"
+    axis += " const ticks = axisLabel.customValues;"
+    axis += " return [min, max, name, ticks, ticks.map(axisLabel.formatter)]; }"
+    low, high, name, places, labels = page.locator("[data-chart=slope]").first.evaluate(axis)
+    assert "(logarithmic)" in name
+    assert len(set(labels)) == len(labels) >= 3
+    assert low <= min(places) < max(places) <= high
+    for place, label in zip(places, labels, strict=True):
+        assert float(label.replace(",", "")) == pytest.approx(10**place)
+    shown = page.locator("[data-chart=slope] svg text").all_text_contents()
+    assert set(labels) <= set(shown)
     page.context.close()
 
 
@@ -567,6 +608,24 @@ def test_a_table_is_copied_as_markdown(chromium, report):
     assert lines[2].startswith("| `std_async_deferred` | 96.40 \\[96.21, 96.63\\] | 1.00× |")
     assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
     assert len(lines) == 2 + 14
+    page.context.close()
+
+
+def test_what_is_copied_links_nothing(chromium, tmp_path):
+    told = "as https://example.org, www.example.org, @octocat, #12 and GH-12 have it"
+    rows = [
+        samples.make_row(random.Random(1), "", "a", 50.0, 0.01),
+        samples.broken_row("b", "failed", told),
+    ]
+    file = tmp_path / "links.html"
+    workload = samples.nothing().model_copy(update={"rows": samples.ranked(rows)})
+    file.write_text(html.render(samples.make_results([workload])), encoding="utf-8")
+    page = open_report(chromium, file, permissions=["clipboard-read", "clipboard-write"])
+    page.locator("button.copy").click()
+    page.locator("button.copy", has_text="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "octocat" in copied
+    assert not re.search(r"://|www\.|@\w|#\w|GH-\d", copied)
     page.context.close()
 
 
@@ -894,6 +953,21 @@ def test_wall_and_cpu_time_stand_together(page):
     assert f"{told['cppcoro_static_pool']:.1f} CPUs" in texts
     assert [name for name in told if name in texts] == list(told)
     assert page.locator("#latency-wakeup [data-chart=busy]").count() == 0  # CPU time with the harness in it
+
+
+def test_wall_and_cpu_time_have_the_digits_of_the_tables_under_the_pointer(page):
+    chart = page.locator("#tasks-skynet [data-chart=busy]").first
+    chart.scroll_into_view_if_needed()
+    settled(page)
+    label = chart.locator("svg text", has_text="goroutines")
+    box = box_of(label)
+    page.mouse.move(box["x"] + box["width"] + 200, box["y"] + box["height"] / 2)
+    tooltip = chart.locator(".tooltip")
+    tooltip.wait_for()
+    (row,) = (row for row in samples.full_results().workloads[0].rows if row.contender == "goroutines")
+    told = tooltip.inner_text()
+    assert "254.0 ns per task, wall clock" in told
+    assert f"{numbers.quantity(row.cpu_time, None, None)} ns per task, CPU time of all threads" in told
 
 
 def test_wall_and_cpu_time_that_agree_lie_together(chromium, tmp_path):

@@ -37,6 +37,9 @@ const loaded = keepLoading();
     return letters.slice(0, 3).join("") + "…";
   }
 
+  /** As the tables have a number without an interval. */
+  const estimated = (number) => (number < 100 ? number.toPrecision(3) : Math.round(Number(number.toPrecision(3))).toLocaleString("en"));
+
   const written = (number) => number.toLocaleString("en", { maximumSignificantDigits: 4 });
 
   function make(tag, className, text) {
@@ -54,15 +57,19 @@ const loaded = keepLoading();
 
   // ---- axes --------------------------------------------------------------------------------
 
+  /** A round number of which some three to eight make up the span. */
+  function roundStep(span, room) {
+    const rough = span / Math.max(3, Math.min(8, room / 90)), power = 10 ** Math.floor(Math.log10(rough));
+    return [1, 2, 2.5, 5, 10].find((unit) => unit * power >= rough) * power;
+  }
+
   /** An axis over the data: logarithmic where the spread asks for it, from zero unless all values are close. */
   function axisOver(least, most, room) {
     const spread = most / least;
     if (least > 0 && spread > 5) return logAxis(least, most, room);
     const fromZero = !(least > 0 && spread < 1.7);
     const span = fromZero ? most : most - least || most || 1;
-    const rough = span / Math.max(3, Math.min(8, room / 90));
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 2.5, 5, 10].find((unit) => unit * power >= rough) * power;
+    const step = roundStep(span, room);
     const start = fromZero ? Math.min(0, Math.floor(least / step) * step) : Math.floor((least - span * 0.06) / step) * step;
     const end = Math.ceil((most + span * 0.03) / step) * step;
     const count = Math.round((end - start) / step);
@@ -71,7 +78,7 @@ const loaded = keepLoading();
   }
 
   function logAxis(least, most, room) {
-    const low = Math.log10(least), high = Math.log10(most), pad = (high - low) * 0.03;
+    const low = Math.log10(least), high = Math.log10(most), pad = (high - low) * 0.03 || 0.02;
     const min = low - pad, max = high + pad, decades = max - min;
     const wanted = room / 78;
     const units = decades * 3 <= wanted ? [1, 2, 5] : decades * 2 <= wanted ? [1, 3] : [1];
@@ -84,8 +91,18 @@ const loaded = keepLoading();
         if (at >= min - 1e-9 && at <= max + 1e-9) ticks.push(at);
       }
     }
-    return { min, max, ticks, at: Math.log10, back: (x) => 10 ** x, note: "logarithmic" };
+    // Between 3.1 and 4.7 lies none of these.
+    const even = ticks.length < 3 && decades < 1 ? evenTicks(10 ** min, 10 ** max, room).map(Math.log10) : [];
+    return { min, max, ticks: even.length > ticks.length ? even : ticks, at: Math.log10, back: (x) => 10 ** x, note: "logarithmic" };
   }
+
+  function evenTicks(from, to, room) {
+    const step = roundStep(to - from, room), first = Math.ceil(from / step);
+    return Array.from({ length: Math.floor(to / step) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  }
+
+  /** An axis' name with what is to be known of the axis. */
+  const named = (axis, name) => name + (axis.note ? ` (${axis.note})` : "");
 
   function valueAxis(axis, name, theme, more = {}) {
     return {
@@ -94,7 +111,7 @@ const loaded = keepLoading();
       axisLine: { show: true, onZero: false, lineStyle: { color: theme.line } },
       axisTick: { show: true, customValues: axis.ticks, lineStyle: { color: theme.line } },
       axisLabel: { customValues: axis.ticks, color: theme.soft, fontSize: 11.5, fontFamily: theme.sans,
-        formatter: (x) => written(Number(axis.back(x).toPrecision(6))) },
+        formatter: (x) => Number(axis.back(x).toPrecision(6)).toLocaleString("en", { maximumSignificantDigits: 6 }) },
       splitLine: { show: true, customValues: axis.ticks, lineStyle: { color: theme.grid, width: 1 } },
       ...more,
     };
@@ -336,7 +353,7 @@ const loaded = keepLoading();
     most = Math.max(most, least * 1.0001);
     const at = (value) => Math.log10(Math.max(value, least));
     const dark = (value) => (at(value) - at(least)) / (at(most) - at(least)) < 0.55;
-    const room = cell >= 30, label = (value) => (value < 100 ? value.toPrecision(3) : Math.round(Number(value.toPrecision(3))).toLocaleString("en"));
+    const room = cell >= 30, label = estimated;
     const names = { type: "category", data: grid.labels, position: "top", nameLocation: "middle", nameTextStyle: { color: theme.faint, fontSize: 12 },
       axisLine: { show: false }, axisTick: { show: false }, splitLine: { show: false },
       axisLabel: { color: theme.soft, fontSize: 11, interval: Math.max(0, Math.ceil(24 / cell) - 1), rotate: 0 } };
@@ -380,14 +397,15 @@ const loaded = keepLoading();
     const least = Math.min(...ends), most = Math.max(...ends);
     const axis = axisOver(most / least > 5 ? least : 0, most, width - left - right); // close ends would blow up to a gap
     const layout = { narrow, left, right, width, nameFont, numberFont, axis };
+    const per = workload.unit.slice(workload.unit.indexOf(" per "));
     return {
       height: told.length * step + 54,
       option: {
         animation: false, textStyle: { fontFamily: theme.sans }, grid: { left, right, top: 6, bottom: 48 },
         xAxis: valueAxis(axis, unitBelow(workload, axis, width - left - right, theme), theme),
         yAxis: { type: "value", min: -0.5, max: told.length - 0.5, inverse: true, show: false },
-        tooltip: tooltip(theme, ({ data: [, index] }) => [told[index].name, `${written(told[index].value)} ${workload.unit}, wall clock`,
-          told[index].cpu === null ? "CPU time unknown" : `${written(told[index].cpu)} ${workload.unit}, CPU time of all threads`, told[index].text && `${told[index].text} busy`]),
+        tooltip: tooltip(theme, ({ data: [, index] }) => [told[index].name, `${rows[index].text}${per}, wall clock`,
+          told[index].cpu === null ? "CPU time unknown" : `${estimated(told[index].cpu)} ${workload.unit}, CPU time of all threads`, told[index].text && `${told[index].text} busy`]),
         series: [{ type: "custom", data: told.map((row, index) => [axis.at(row.value), index]), encode: { x: 0, y: 1 }, clip: false,
           renderItem: (params, api) => ({ type: "group", children: busyShapes(told[params.dataIndex], params.dataIndex, api, layout, theme) }) }],
       },
@@ -436,7 +454,6 @@ const loaded = keepLoading();
     const up = upwardAxis(all.flatMap(({ row }) => [row.value, row.low, row.high].filter((y) => y !== null)), !metric);
     const logarithmic = up.note === "logarithmic", drawable = (y) => y !== null && (!logarithmic || y > 0);
     const unit = metric ? [metric.title, metric.unit].filter(Boolean).join(", ") : workload.unit;
-    const named = (axis, name) => name + (axis.note ? ` (${axis.note})` : "");
     const grouped = (x) => across.back(x).toLocaleString("en");
     return {
       animation: false, textStyle: { fontFamily: theme.sans }, grid: { left: 70, right: 30, top: 12, bottom: 50 },
@@ -498,10 +515,12 @@ const loaded = keepLoading();
     across.max = Math.max(...xs, 1);
     across.ticks = across.ticks.filter((tick) => tick <= across.max);
     const up = axisOver(Math.min(...ys), Math.max(...ys), 300);
+    // Above the chart: beside it there is no room for the note.
+    const upright = valueAxis(up, named(up, unit), theme, { nameLocation: "end", nameGap: 10 });
     return {
-      animation: false, textStyle: { fontFamily: theme.sans }, grid: { left: 64, right: 14, top: 10, bottom: 44 },
+      animation: false, textStyle: { fontFamily: theme.sans }, grid: { left: 64, right: 14, top: 26, bottom: 44 },
       xAxis: valueAxis(across, "seconds since the run began", theme, { nameGap: 26, splitLine: { show: false } }),
-      yAxis: valueAxis(up, unit, theme, { nameGap: 46 }),
+      yAxis: { ...upright, nameTextStyle: { ...upright.nameTextStyle, align: "left" } },
       tooltip: tooltip(theme, ({ value: [x, y] }) => [`${written(up.back(y))} ${unit}`, `after ${written(x)} s`]),
       series: [{ type: "scatter", data: points.map(([x, y]) => [x, up.at(y)]), symbolSize: 5, itemStyle: { color: theme.accent, opacity: 0.65 } }],
     };
@@ -973,7 +992,7 @@ const loaded = keepLoading();
     const fence = "`".repeat(longest + 1), pad = longest ? " " : "";
     return fence + pad + text.replaceAll("|", "\\|") + pad + fence;
   };
-  const plain = (text) => text.replace(/[\\`*_{}[\]#!|~$^<>&]/g, (mark) => (mark === "<" ? "&lt;" : mark === ">" ? "&gt;" : mark === "&" ? "&amp;" : "\\" + mark)).replace(/([@#])(?=\w)/g, "$1\u200b");
+  const plain = (text) => text.replace(/[\\`*_{}[\]#!|~$^<>&]/g, (mark) => (mark === "<" ? "&lt;" : mark === ">" ? "&gt;" : mark === "&" ? "&amp;" : "\\" + mark)).replace(/[@#](?=\w)|GH-(?=\d)|:(?=\/\/)|www(?=\.)/gi, "$&\u200b");
 
   function asMarkdown(table) {
     const heads = [...table.tHead.rows[0].cells];
