@@ -43,6 +43,8 @@ def make_folder(folder: Path, option: str, *, now: bool = True) -> None:
         there = next(place for place in (folder, *folder.parents) if place.is_dir())
         if now:
             folder.mkdir(parents=True, exist_ok=True)
+        elif next(filter(os.path.lexists, (folder, *folder.parents))) != there:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         nobody_named_it = folder.name == RUNS.name and folder.parent == Path.cwd()
         if (nobody_named_it or not now) and not os.access(folder if now else there, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

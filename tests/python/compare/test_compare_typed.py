@@ -71,15 +71,16 @@ def test_a_page_in_runs_has_its_folder(toll: Toll, tmp_path: Path) -> None:
     assert (tmp_path / "runs").is_dir()
 
 
+@pytest.mark.parametrize("there", ["a file", "a link to nothing", "a folder of somebody else's"])
 def test_a_folder_that_could_not_be_made_is_told_before(
-    toll: Toll, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    toll: Toll, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str
 ) -> None:
-    monkeypatch.setattr("os.access", lambda path, _mode, **_: Path(path) != tmp_path)
+    if there == "a file":
+        (tmp_path / "runs").touch()
+    elif there == "a link to nothing":
+        (tmp_path / "runs").symlink_to("nowhere")
+    else:
+        monkeypatch.setattr("os.access", lambda path, _mode, **_: Path(path) != tmp_path)
     code, said = toll("true", "true")
     assert code == 2
     assert "cannot write into the folder" in said
-    (tmp_path / "runs").write_text("a file")
-    code, said = toll("true", "true")
-    assert code == 2
-    assert "runs" in said
-    assert "another run measures" not in said
