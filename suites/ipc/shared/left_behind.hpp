@@ -86,9 +86,12 @@ public:
         remove_left_behind(remove);
         int error = ENOENT;  // also where another launch removes the folder between the calls
         for (int attempt = 0; attempt < 10 && error == ENOENT; ++attempt) {
-            ::mkdir(path_.c_str(), 0700);
+            const int refused = ::mkdir(path_.c_str(), 0700) == 0 || errno == EEXIST ? 0 : errno;
             folder_ = checked_folder();
-            if (folder_.get() < 0) { continue; }
+            if (folder_.get() < 0) {
+                if (refused != 0) { refuse(refused); }  // not the ENOENT of what could not be made
+                continue;
+            }
             file_ = opened(folder_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL);
             error = file_.get() < 0 ? errno : 0;
         }
