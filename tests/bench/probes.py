@@ -2,11 +2,12 @@
 
     python tests/bench/probes.py [SECONDS]
 
-A probe is a loop of 20,000 additions in Python, about half a millisecond; 2 ms of sleep lie between two. Told is the
-share that took over 1.15 times the quickest of all, and how many there were. On a quiet machine it is under a
-tenth; documents here name it beside what was measured in that hour. It sees whoever uses this processor or the
-other hardware thread of its core at the time, in this system or in another guest of the host, and a clock that
-changes; it does not see who uses caches or memory alone. It takes a fifth of one processor meanwhile.
+A probe is a loop of 20,000 additions in Python, about half a millisecond; 2 ms of sleep lie between two.
+Told is the share that took over 1.15 times the quickest of all, and how many there were. On a quiet machine
+it is under a tenth; documents here name it beside what was measured in that hour. It sees whoever uses this
+processor or the other hardware thread of its core at the time, in this system or in another guest of the
+host, and a clock that changes; it does not see who uses caches or memory alone. It takes a fifth of one
+processor meanwhile.
 """
 
 from __future__ import annotations
