@@ -12,6 +12,8 @@ refuse() {
     exit 0
 }
 
+if ! why=$(git rev-parse --git-dir 2>&1 > /dev/null); then refuse "$why"; fi
+
 commit_of() { git rev-parse --verify --quiet "$1^{commit}" 2>/dev/null; }
 
 is_shallow() { [ "$(git rev-parse --is-shallow-repository)" = true ]; }
@@ -21,11 +23,14 @@ is_shallow() { [ "$(git rev-parse --is-shallow-repository)" = true ]; }
 find_revision() {
     local input=$1 name steps commit depth=() more
     case $2 in
-        -* | +* | *:*) refuse "$input: '$2' is no revision" ;;
+        '' | [-+~^]* | *:*) refuse "$input: '$2' is no revision" ;;
     esac
     found=$2
     if commit_of "$2" > /dev/null; then return; fi
     name=${2%%[~^]*} steps=${2#"${2%%[~^]*}"}
+    case $steps in
+        *[!~^0-9]*) refuse "$input: '$2' is no revision" ;;  # before a long history is fetched for it
+    esac
     if ! commit=$(commit_of "$name"); then
         if is_shallow; then depth=(--depth=1); fi  # of a whole clone it would cut the history off
         git fetch --quiet --no-tags "${depth[@]+"${depth[@]}"}" origin "${name#origin/}" ||
@@ -63,17 +68,19 @@ head=$found
 
 # Options are divided as a shell divides words, and nothing in them is expanded or run.
 options=()
-xargs -r printf '%s\0' <<< "${TOLL_ARGUMENTS:-}" > "$folder/options" ||
-    refuse "arguments: a quote in '$TOLL_ARGUMENTS' is not closed on its line"
+if ! why=$(xargs -r printf '%s\0' <<< "${TOLL_ARGUMENTS:-}" 2>&1 > "$folder/options"); then
+    rm -f "$folder/options"
+    refuse "arguments: '${TOLL_ARGUMENTS:-}' cannot be divided into words: $why"
+fi
 while IFS= read -r -d '' word; do options+=("$word"); done < "$folder/options"
 rm "$folder/options"
 
 code=0
 toll compare --build "$TOLL_BUILD" --program "$TOLL_PROGRAM" \
     --threshold "$TOLL_THRESHOLD" --budget "$TOLL_BUDGET" --total-budget "$TOLL_TOTAL_BUDGET" \
+    "${options[@]+"${options[@]}"}" \
     --markdown "$folder/comparison.md" --junit "$folder/comparison.xml" \
-    --html "$folder/comparison.html" --raw "$folder/comparison.jsonl" \
-    "${options[@]+"${options[@]}"}" "$base" "$head" || code=$?
+    --html "$folder/comparison.html" --raw "$folder/comparison.jsonl" "$base" "$head" || code=$?
 
 case $code in
     0) verdict=fine ;;

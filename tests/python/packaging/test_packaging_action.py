@@ -184,7 +184,10 @@ def test_a_head_is_fetched_too(place, history):
     assert compared(place, project, TOLL_BASE="HEAD~1", TOLL_HEAD="") == [commits[3], commits[4]]
 
 
-@pytest.mark.parametrize("base", ["", "0" * 40, "nobody", "HEAD~9", "--all", "main:refs/heads/x", "abc1234"])
+@pytest.mark.parametrize(
+    "base",
+    ["", "0" * 40, "nobody", "HEAD~9", "--all", "main:refs/heads/x", "abc1234", "~1", "^main", "main^{tree}"],
+)
 def test_a_base_that_is_none_is_told_with_the_code_of_a_failed_side(place, history, base):
     project, _ = history
     assert compared(place, project, TOLL_BASE=base, TOLL_EVENT_BASE=base) == []
@@ -198,6 +201,23 @@ def test_a_head_that_is_none_is_told(place, history):
 def test_options_that_no_shell_would_divide_are_refused(place, history):
     project, _ = history
     assert compared(place, project, TOLL_BASE="main", TOLL_ARGUMENTS="--confirm --filter don't") == []
+
+
+def test_a_table_that_arguments_ask_for_is_still_the_action_s(place, history):
+    project, _ = history
+    assert compared(place, project, TOLL_BASE="main", TOLL_ARGUMENTS="--junit mine.xml --markdown mine.md")
+    called = (place / "toll.log").read_text().splitlines()
+    last = {word: called[at + 1] for at, word in enumerate(called) if word in ("--junit", "--markdown")}
+    assert last == {
+        "--junit": str(left(place) / "comparison.xml"),
+        "--markdown": str(left(place) / "comparison.md"),
+    }
+
+
+def test_without_a_repository_git_s_own_reason_is_told(place):
+    done = part(place, "compare.sh", cwd=place, TOLL_BASE="main", TOLL_ARGUMENTS="", **WANTED)
+    assert "not a git repository" in done.stdout
+    assert "exit-code=2" in (place / "output").read_text()
 
 
 @pytest.mark.parametrize("arguments", ["", " ", "\n"])
@@ -236,7 +256,8 @@ def test_two_revisions_of_a_shallow_clone_are_compared(place, shallow, code, ver
     git(project, "cat-file", "-e", f"{base}^{{commit}}")  # it was fetched
     called = (place / "toll.log").read_text().splitlines()
     assert called[:5] == ["compare", "--build", "make a b", "--program", "./b"]
-    assert called[-5:] == ["--confirm", "--filter", "a b|$HOME", base, "HEAD"]
+    assert called[-14:-9] == ["15m", "--confirm", "--filter", "a b|$HOME", "--markdown"]
+    assert called[-2:] == [base, "HEAD"]
     folder = place / "temp" / left(place).name
     assert (place / "output").read_text() == f"folder={folder}\nexit-code={code}\nverdict={verdict}\n"
     assert (place / "summary").read_text() == "| table |\n"
