@@ -262,7 +262,16 @@ def test_a_parameter_over_decades_has_a_logarithmic_axis_with_its_own_values(chr
 
 
 @pytest.mark.parametrize(
-    ("least", "most"), [(30.0, 45.0), (3.1, 4.7), (700.0, 980.0), (1000.1, 1000.9), (2.2, 19.0), (50.0, 50.0)]
+    ("least", "most"),
+    [
+        (30.0, 45.0),
+        (3.1, 4.7),
+        (700.0, 980.0),
+        (1000.1, 1000.9),
+        (123456.1, 123456.9),
+        (2.2, 19.0),
+        (50.0, 50.0),
+    ],
 )
 def test_time_over_a_parameter_has_numbers_on_its_axis_however_close_it_stays(
     chromium, tmp_path, least, most

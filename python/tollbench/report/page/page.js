@@ -104,14 +104,23 @@ const loaded = keepLoading();
   /** An axis' name with what is to be known of the axis. */
   const named = (axis, name) => name + (axis.note ? ` (${axis.note})` : "");
 
+  /** As many digits as tell an axis' ticks apart, at least six. */
+  function digitsOf(axis) {
+    const values = axis.ticks.map(axis.back);
+    for (let digits = 6; digits < 12; digits++)
+      if (new Set(values.map((x) => x.toPrecision(digits))).size === values.length) return digits;
+    return 12;
+  }
+
   function valueAxis(axis, name, theme, more = {}) {
+    const digits = digitsOf(axis);
     return {
       type: "value", min: axis.min, max: axis.max, name, nameLocation: "middle", nameGap: 30,
       nameTextStyle: { color: theme.faint, fontSize: 12, fontFamily: theme.sans },
       axisLine: { show: true, onZero: false, lineStyle: { color: theme.line } },
       axisTick: { show: true, customValues: axis.ticks, lineStyle: { color: theme.line } },
       axisLabel: { customValues: axis.ticks, color: theme.soft, fontSize: 11.5, fontFamily: theme.sans,
-        formatter: (x) => Number(axis.back(x).toPrecision(6)).toLocaleString("en", { maximumSignificantDigits: 6 }) },
+        formatter: (x) => Number(axis.back(x).toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits }) },
       splitLine: { show: true, customValues: axis.ticks, lineStyle: { color: theme.grid, width: 1 } },
       ...more,
     };
