@@ -37,7 +37,7 @@ def shared_blocks(
     enough = [each for each in of_layout if len(each) >= length]
     few = [each for each in of_layout if len(each) < length]
     found = [block for each in enough for block in _in_blocks([(at,) for at in each], length)]
-    return (*found, *_in_blocks(few, length))
+    return (*found, *_packed(few, length))
 
 
 def pairs_of(
@@ -91,6 +91,21 @@ def _in_blocks(parts: Sequence[tuple[int, ...]], length: int) -> Blocks:
             return tuple(blocks)
         count -= 1
     return ()
+
+
+def _packed(parts: Sequence[tuple[int, ...]], length: int) -> Blocks:
+    """Parts that follow each other, in as many blocks of so many rounds at least as there can be, one after
+    the other: of parts of one and of two rounds, cut evenly, a third of these blocks were lost."""
+    blocks: list[tuple[int, ...]] = []
+    begun: tuple[int, ...] = ()
+    for part in parts:
+        begun += part
+        if len(begun) >= length:
+            blocks.append(begun)
+            begun = ()
+    if begun and blocks:
+        blocks[-1] += begun
+    return tuple(blocks)
 
 
 def _rounds_a_block(launches: Sequence[LaunchCounts], p: float) -> int:

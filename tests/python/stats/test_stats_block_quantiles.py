@@ -177,6 +177,18 @@ def test_no_two_blocks_share_a_layout_in_part() -> None:
     assert len(many) == 40
 
 
+@pytest.mark.parametrize("rounds", [31, 33, 34, 37])
+@pytest.mark.parametrize("seed", range(10))
+def test_blocks_of_whole_layouts_are_as_many_as_there_can_be(rounds: int, seed: int) -> None:
+    """Three rounds a block, of layouts with one and with two: no block could be cut in two."""
+    first, second, layouts = with_layouts(np.random.default_rng(seed), rounds, 0.0, 40)
+    blocks = shared_blocks(first, second, 0.9, layouts)
+    assert sum(map(len, blocks)) == rounds
+    assert all(3 <= len(block) <= 4 for block in blocks[:-1])
+    assert len(blocks) >= rounds // 4
+    assert len(blocks[-1]) <= 3 + 1 + 2
+
+
 def test_blocks_are_as_ever_before_layouts_come_again_and_where_there_are_none() -> None:
     first, second, layouts = with_layouts(np.random.default_rng(1), 20, 0.0, 30)
     assert shared_blocks(first, second, 0.9, layouts) == shared_blocks(first, second, 0.9)
