@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from statistics import NormalDist, median
+from statistics import NormalDist, fmean, median
 from typing import NamedTuple
 
 from tollbench.analysis.grouping import by_setting, swept_parameters
@@ -34,7 +34,7 @@ from tollbench.stats import (
     level_at_look,
     look_number,
     next_look,
-    quantile_ranks,
+    ranks_by_chance,
 )
 
 # By which ratios scatter from round to round, log units: in a quick run on a virtual machine of 2 CPUs the
@@ -215,6 +215,7 @@ class _Piloted(NamedTuple):
     later_s: float  # a round on average, once dear cases have rare turns
     fewest: int  # rounds that intervals need
     of_all: int  # rounds that all rows have, dear ones as well
+    layouts: int  # of the code, which come again after as many rounds; 0: none do
 
     def takes_s(self, rounds: float) -> float:
         return self.first_s * min(rounds, self.of_all) + self.later_s * max(0.0, rounds - self.of_all)
@@ -227,7 +228,8 @@ def _planned(workload: WorkloadState, settings: Settings, memory_bytes: int) -> 
     later_ns = sum(costs_ns.get(state.id, 0.0) / workload.every.get(state.id, 1) for state in cases)
     groups = by_setting([state.case for state in cases], swept)
     tables = [(len(group), _usual_scale([cases[at] for at in group])) for group in groups]
-    return _Piloted(tuple(tables), first_ns / 1e9, later_ns / 1e9, workload.fewest, workload.fewest)
+    fewest = workload.fewest
+    return _Piloted(tuple(tables), first_ns / 1e9, later_ns / 1e9, fewest, fewest, workload.layouts)
 
 
 def _steadied(plans: Sequence[_Piloted], left_s: float) -> list[_Piloted]:
@@ -277,9 +279,9 @@ def _usual_half_width(plan: _Piloted, rounds: int, settings: Settings) -> float 
     found = []
     for rows, scale in plan.tables:
         level = bonferroni(final_level(rounds, settings.level), rows * (rows - 1) // 2)
-        ranks = quantile_ranks(rounds, 0.5, level) if rows > 1 else None
-        if ranks is not None:
-            reach = -NormalDist().inv_cdf(ranks[0] / (rounds + 1))
+        kept, ranks = ranks_by_chance(rounds, plan.layouts, level) if rows > 1 else (0, [0])
+        if all(ranks):
+            reach = fmean(-NormalDist().inv_cdf(rank / (kept + 1)) for rank in ranks)
             found += [scale * reach] * (rows - 1)
     return math.expm1(median(found)) if found else None
 

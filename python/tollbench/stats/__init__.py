@@ -20,6 +20,7 @@ from tollbench.stats.clustered import (
     independent,
     independent_at,
     planned,
+    ranks_by_chance,
 )
 from tollbench.stats.contrary import contrary_by_chance
 from tollbench.stats.correction import bonferroni, holm, letters
@@ -117,6 +118,7 @@ __all__ = [
     "quantile_interval",
     "quantile_ranks",
     "quotient_interval",
+    "ranks_by_chance",
     "ratio_interval",
     "resolvable_log_ratio",
     "rounds_needed",

@@ -170,6 +170,25 @@ def test_a_guess_counts_rounds_by_what_launches_cost() -> None:
     assert more.rounds == pytest.approx(4 * first.rounds, rel=0.05)
 
 
+def test_a_guess_knows_that_layouts_come_again() -> None:
+    """Of 30 rounds over 20 layouts the interval is made of 20; of 45 all count, though for fewer than 45."""
+
+    def half_width(layouts: int, rounds: int) -> float:
+        made = piloted("a/quick", 10.0)
+        made.layouts = layouts
+        for budget_s in np.arange(0.1, 10.0, 0.005).tolist():
+            (only,) = guessed([made], SETTINGS, budget_s, MEMORY_BYTES)
+            if round(only.rounds) == rounds:
+                assert only.half_width is not None
+                return only.half_width
+        raise AssertionError(rounds)
+
+    assert half_width(20, 20) == half_width(0, 20)
+    assert half_width(20, 30) == half_width(20, 20) > half_width(0, 30)
+    assert half_width(20, 45) > 1.1 * half_width(0, 45)
+    assert half_width(20, 60) < half_width(20, 45)
+
+
 def test_where_time_is_short_cheap_workloads_have_their_intervals_first() -> None:
     quick, dear = piloted("a/quick", 1.0), piloted("a/dear", 80.0)
     first, second = guessed([quick, dear], SETTINGS, 1.0, MEMORY_BYTES)
