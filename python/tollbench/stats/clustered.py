@@ -76,7 +76,8 @@ def made_of(values: Floats, clusters: Integers, level: float) -> Floats:
     seconds = counts - known[clusters <= 0].sum(axis=0) - (sizes > 0).sum(axis=0)
     pairs = (sizes**2 - sizes).sum(axis=0)
     kinds, of_kind = np.unique(np.stack([counts, counts - seconds, pairs]), axis=1, return_inverse=True)
-    alone = np.array([firsts_tell_more(*kind, level) for kind in kinds.T.tolist()])[of_kind.reshape(-1)]
+    told = [of_firsts_alone(count, firsts, pair, level) for count, firsts, pair in kinds.T.tolist()]
+    alone = np.array(told)[of_kind.reshape(-1)]
     if not alone.any():
         return values
     columns = np.flatnonzero(alone)
@@ -85,6 +86,17 @@ def made_of(values: Floats, clusters: Integers, level: float) -> Floats:
         here = known[np.ix_(each, columns)]
         left_out[np.ix_(each, columns)] = here & (np.cumsum(here, axis=0) > 1)
     return np.where(left_out, np.nan, values)
+
+
+def of_firsts_alone(count: int, firsts: int, pairs: int, level: float) -> bool:
+    """Whether an interval is made of the `firsts` of `count` values alone; `pairs` as below.
+
+    Also where those tell more of a few values more, evenly from as many clusters: ranks are whole, so that
+    all values would tell more at 31, and less again at 32, and the interval go to and fro.
+    """
+    return firsts != count and (
+        count < all_tell_from(firsts, level) or firsts_tell_more(count, firsts, pairs, level)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -181,19 +193,19 @@ class MadeOf(NamedTuple):
 def planned(count: float, clusters: int, alike: float, level: float) -> MadeOf:
     """Of so many values, evenly from so many clusters (0: each is one), at this level."""
     whole = int(whole_of(np.array(count)))
-    if 0 < clusters < whole and firsts_tell_more(whole, clusters, round(_pairs(whole, clusters)), level):
+    if 0 < clusters < whole and of_firsts_alone(whole, clusters, round(_pairs(whole, clusters)), level):
         return MadeOf(float(clusters), float(clusters))
     return MadeOf(count, independent_at(count, clusters, alike) if clusters else count)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def all_tell_from(clusters: int, level: float) -> int:
     """The number of values, evenly from so many clusters, from which on an interval of all is narrower than
-    one of each cluster's first."""
-    count = clusters + 1
-    while count < 3 * clusters and firsts_tell_more(count, clusters, round(_pairs(count, clusters)), level):
-        count += 1
-    return count
+    one of each cluster's first, and stays so."""
+    for count in range(3 * clusters - 1, clusters, -1):
+        if firsts_tell_more(count, clusters, round(_pairs(count, clusters)), level):
+            return count + 1
+    return clusters + 1
 
 
 def independent_at(count: float, clusters: int, alike: float) -> float:

@@ -187,6 +187,16 @@ def test_what_an_interval_is_made_of_follows_from_counts(level: float) -> None:
     assert planned(end, 20, 0.0, level).kept == end
 
 
+@pytest.mark.parametrize("number", [8, 16, 20, 64])
+@pytest.mark.parametrize("level", [0.95, 0.983, 0.995, 0.9989])
+def test_once_all_values_make_an_interval_they_stay_in_it(number: int, level: float) -> None:
+    """Ranks are whole: at 99.5 % all of 31 values of 20 clusters would tell more, of 32 the firsts again."""
+    kept = [planned(count, number, 0.0, level).kept for count in range(number + 1, 4 * number)]
+    of_all = [made == count for count, made in zip(range(number + 1, 4 * number), kept, strict=True)]
+    assert of_all == sorted(of_all)
+    assert of_all[-1]
+
+
 @pytest.mark.parametrize("scale", [0.0, 0.3, 1.0, 5.0])
 @pytest.mark.parametrize("count", [21, 23, 26, 30])
 def test_they_cover_where_only_the_first_of_each_cluster_count(count: int, scale: float) -> None:
