@@ -34,7 +34,7 @@ from tollbench.store.untrusted import (
     schema_text,
     upgrade,
 )
-from tollbench.store.whereabouts import Whereabouts
+from tollbench.store.whereabouts import OpenHere, Whereabouts
 from tollbench.text import as_text, shown
 from tollbench.words import Batch, Case, Environment, Purpose, Status, Workload, canonical
 
@@ -397,7 +397,10 @@ class RunFile(Reader):
         except (TollError, sqlite3.Error):
             place.unlink(missing_ok=True)
             return False
+        # What has its name would be played over the new file, were that renamed back.
+        log = OpenHere(Path(f"{self.path}{ending}") for ending in _BESIDE)
         self._connection.close()
+        log.remove()
         self._connection, self.path, self._whereabouts = connection, place, Whereabouts(place)
         return True
 

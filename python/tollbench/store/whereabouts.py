@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,15 +37,36 @@ class Whereabouts:
 
     def _open(self) -> Iterator[int]:
         """Descriptors of it."""
-        try:
-            names = [entry.name for entry in DESCRIPTORS.iterdir()]
-        except OSError:  # no /proc
-            return
-        for name in names:
-            with suppress(OSError):  # that of the listing itself is closed by now
-                found = os.fstat(int(name))
-                if (found.st_dev, found.st_ino) == self._file:
-                    yield int(name)
+        return _descriptors(self._file)
+
+
+class OpenHere:
+    """Files at these names that this process has open at this moment, and will have closed soon."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        found = {path: _identity(path) for path in paths}
+        self._files = {
+            path: file for path, file in found.items() if next(_descriptors(file), None) is not None
+        }
+
+    def remove(self) -> None:
+        """Takes their names away, of those that still lead to them."""
+        for path, file in self._files.items():
+            if _identity(path) == file:
+                with suppress(OSError):
+                    path.unlink()
+
+
+def _descriptors(file: tuple[int, int] | None) -> Iterator[int]:
+    try:
+        names = [entry.name for entry in DESCRIPTORS.iterdir()]
+    except OSError:  # no /proc
+        return
+    for name in names:
+        with suppress(OSError):  # that of the listing itself is closed by now
+            found = os.fstat(int(name))
+            if (found.st_dev, found.st_ino) == file:
+                yield int(name)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

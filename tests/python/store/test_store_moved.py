@@ -113,6 +113,7 @@ def test_a_removed_file_is_written_anew_with_every_launch(
     assert f"toll run --resume '{now}'`." in caught.value.next_step
     assert {file: text for file, text in _content(tmp_path).items() if file in kept} == kept
     assert not list(now.parent.glob(f"{now.name}-*"))  # one file, without a log
+    assert not any(file.exists() for file in log)
     now.chmod(0o400)
     with RunFile.open(now) as found:
         assert found.launch_count() == before + (not late)
@@ -121,6 +122,35 @@ def test_a_removed_file_is_written_anew_with_every_launch(
     now.chmod(0o600)
     with RunFile.resume(now) as again:
         again.append(*measured(10))
+
+
+def test_a_file_that_was_written_anew_may_have_its_old_name(path: Path) -> None:
+    """The log of the removed file is not played over what came since."""
+    run_file = make(path, 3)
+    path.unlink()
+    with pytest.raises(TollError):
+        run_file.append(*measured(9))
+    run_file.close()
+    (now,) = path.parent.glob("*.toll")
+    with RunFile.resume(now) as again:
+        for number in range(10, 40):
+            again.append(*measured(number))
+        count = again.launch_count()
+    now.rename(path)
+    with RunFile.open(path) as found:
+        assert found.launch_count() == count
+
+
+def test_a_strangers_file_beside_a_removed_one_stays(path: Path) -> None:
+    run_file = make(path, 3)
+    log = path.with_name(f"{path.name}-wal")
+    path.unlink()
+    log.unlink()
+    log.write_text("somebody else's")
+    with pytest.raises(TollError):
+        run_file.append(*measured(9))
+    run_file.close()
+    assert log.read_text() == "somebody else's"
 
 
 def test_a_removed_file_that_finds_no_room_is_not_promised(
