@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import select
@@ -112,17 +113,18 @@ def sandbox_told(request: ComparisonRequest) -> str:
 def check_places(request: ComparisonRequest, files: Iterable[Output]) -> None:
     """Raises TollError for a file that could not, or must not, be written once all is measured."""
     outputs, read = list(files), list(files_of_sides(request.sides, request.folder))
-    if (raw := request.raw) is not None:
-        shared = any(output.path.absolute().parent == raw.absolute().parent for output in outputs)
-        if shared or raw.parent.is_dir():
-            outputs.insert(0, raw_output(raw))
-        else:  # made with the file: who is refused until then is left no empty folder
-            make_folder(raw.parent, "--raw FILE", now=False)
     if (counts := request.counts) is not None:
         if counts.save is not None:
             outputs.append(counts.save)
         if counts.baseline is not None and not counts.renews:
             read.append(counts.baseline)
+    if (raw := request.raw) is not None:
+        missing = [place for place in (raw.parent, *raw.parent.parents) if not os.path.isdir(place)]
+        shared = {os.path.realpath(place) for place in missing}
+        if not missing or any(os.path.realpath(output.path.parent) in shared for output in outputs):
+            outputs.insert(0, raw_output(raw))
+        else:  # made with the file: who is refused until then is left no empty folder
+            make_folder(raw.parent, "--raw FILE", now=False)
     check_outputs(outputs, read)
 
 

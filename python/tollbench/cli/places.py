@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,16 +36,16 @@ def in_runs(name: str) -> Path:
 def make_folder(folder: Path, option: str, *, now: bool = True) -> None:
     """Makes the folder of a file that is to be written. Raises TollError; `option` names another place.
 
-    Not `now`: whoever opens the file makes it, and here it is only seen whether that can be.
+    Not `now`: whoever opens the file makes it, and here it is only tried whether that can be.
 
     Says so where runs/ is in somebody else's folder: a user with every right leaves files there unawares.
     """
     try:
-        there = next(place for place in (folder, *folder.parents) if place.is_dir())
+        there = next(filter(os.path.isdir, (folder, *folder.parents)))
         if now:
             folder.mkdir(parents=True, exist_ok=True)
-        elif next(filter(os.path.lexists, (folder, *folder.parents))) != there:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        else:
+            _try_to_make(folder, there)
         nobody_named_it = folder.name == RUNS.name and folder.parent == Path.cwd()
         if (nobody_named_it or not now) and not os.access(folder if now else there, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -56,6 +57,16 @@ def make_folder(folder: Path, option: str, *, now: bool = True) -> None:
         ) from None
     if foreign:
         say(f"note: {there} belongs to another user; files go to {folder} ({option} names another place)")
+
+
+def _try_to_make(folder: Path, there: Path) -> None:
+    """Makes folders of these names elsewhere in `there`, for a moment: another toll may make the same. Raises
+    OSError."""
+    if next(filter(os.path.lexists, (folder, *folder.parents))) != there:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    with tempfile.TemporaryDirectory(prefix=".toll-", dir=there) as place:
+        for name in folder.relative_to(there).parts:
+            Path(place, name).mkdir(exist_ok=True)
 
 
 def shown_path(path: Path) -> str:

@@ -65,10 +65,29 @@ def test_what_a_command_makes_before_the_launches_may_not_be_there_yet(toll: Tol
     assert "another run measures" in said
 
 
-def test_a_page_in_runs_has_its_folder(toll: Toll, tmp_path: Path) -> None:
-    _, said = toll("true", "true", "--html", "runs/page.html")
+@pytest.mark.parametrize("option", ["--html", "--save-baseline"])
+@pytest.mark.parametrize("raw", ["", "runs/raw", "./runs/deep/raw", "runs/../runs/raw"])
+def test_a_file_in_runs_has_its_folder(toll: Toll, tmp_path: Path, option: str, raw: str) -> None:
+    where = ["--raw", raw] if raw else []
+    _, said = toll("true", "true", "--count", "size", option, "runs/file", *where)
     assert "another run measures" in said
     assert (tmp_path / "runs").is_dir()
+
+
+def test_a_baseline_is_not_the_raw_file_of_a_folder_to_be_made(toll: Toll) -> None:
+    code, said = toll("true", "true", "--count", "size", "--raw", "out/x", "--save-baseline", "./out/x")
+    assert code == 2
+    assert "are one file" in said
+
+
+@pytest.mark.parametrize("place", ["/proc/x/y", "file/x/y", "file/y", f"{'long' * 100}/y"])
+def test_a_raw_file_that_could_not_be_made_is_told_before(toll: Toll, tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    code, said = toll("true", "true", "--raw", place)
+    assert code == 2
+    assert "cannot write into the folder" in said
+    assert "--raw FILE" in said
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.parametrize("there", ["a file", "a link to nothing", "a folder of somebody else's"])
