@@ -10,8 +10,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -88,24 +90,52 @@ def fingerprint() -> str:
     """Says which toll this is: one for a wheel, what is installed of it, and the checkout it was made of.
 
     SHA-256 over a line for each file, "NAME\\0SHA-256 of its content\\n", ordered by its name in the package.
+    What `is_no_part` leaves out is not asked for; one that cannot be read is there by its name alone.
     """
-    files = dict(_package_files())
     mark = hashlib.sha256()
-    for name in sorted(files):
-        mark.update(f"{name}\0{hashlib.sha256(files[name].read_bytes()).hexdigest()}\n".encode())
+    for name, path in sorted(_package_files()):
+        with suppress(FileNotFoundError):  # gone since it was listed, as what an editor writes beside a file
+            mark.update(f"{name}\0{_digest(path)}\n".encode())
     return mark.hexdigest()
+
+
+def is_no_part(name: str) -> bool:
+    """Whether what lies there is left by editors, version control, Python or a crash, and is no part of toll.
+
+    The name is that in the package. `fleet/on_host.py` has the same, as it stands alone.
+    """
+    return _NO_PART.search(name) is not None
+
+
+_NO_PART = re.compile(
+    r"(?:^|/)(?:__pycache__/.*|\.[^/]*|core(?:\.\d+)?|#[^/]*|[^/]*(?:~|\.(?:pyc|swp|orig|rej)))$"
+)
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file, "unreadable" where it cannot be read. Raises FileNotFoundError."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return "unreadable"
 
 
 def _package_files() -> Iterator[tuple[str, Path]]:
     """Each file of the package, with what a wheel has of a checkout besides: name in the package, place."""
     folders = {PACKAGE.resolve(): ""}
     if CHECKOUT:
-        folders |= {CHECKOUT / name: f"shipped/{name}" for name in SHIPPED if (CHECKOUT / name).exists()}
+        folders |= {CHECKOUT / name: f"shipped/{name}" for name in SHIPPED}
     for folder, name in folders.items():
-        for path in [folder] if folder.is_file() else folder.rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
-                inside = path.relative_to(folder).as_posix()
-                yield "/".join(filter(None, (name, inside if inside != "." else ""))), path
+        if folder.is_file():
+            yield name, folder
+        for where, _, files in os.walk(folder):
+            for path in (Path(where, each) for each in files):
+                inside = "/".join(filter(None, (name, path.relative_to(folder).as_posix())))
+                if not is_no_part(inside) and os.path.isfile(path):
+                    yield inside, path
 
 
 @cache

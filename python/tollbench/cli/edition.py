@@ -14,12 +14,9 @@ _DIGITS = 10
 def edition() -> str:
     """ "0.1.0+1a2b3c4d5e": behind the plus are the first digits of `home.fingerprint`.
 
-    Each file of toll is read for it, once; where one cannot be, nobody is kept from measuring.
+    Each file of toll is read for it, once.
     """
-    try:
-        return f"{tollbench.__version__}+{home.fingerprint()[:_DIGITS]}"
-    except OSError:
-        return tollbench.__version__
+    return f"{tollbench.__version__}+{home.fingerprint()[:_DIGITS]}"
 
 
 def is_this_edition(told: str) -> bool:

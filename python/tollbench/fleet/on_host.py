@@ -53,6 +53,10 @@ WAIT_S = 1.0  # between two looks at a lock that another run holds, which measur
 GRACE_S = 20.0  # between asking toll to end and killing it
 SETTLED_S = 600.0  # how long after a job's end its engine may still be fetching
 KEPT_S = 30 * 86400.0  # how long a result waits for somebody to fetch it
+# As home.is_no_part has it: what editors, version control, Python or a crash leave.
+_NO_PART = re.compile(
+    r"(?:^|/)(?:__pycache__/.*|\.[^/]*|core(?:\.\d+)?|#[^/]*|[^/]*(?:~|\.(?:pyc|swp|orig|rej)))$"
+)
 _IDENTITY = re.compile(r"[0-9a-f-]{8,64}")
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
@@ -323,9 +327,9 @@ def unpacked(wheel: Path, expected: str) -> Path:
 def fingerprint(package: Path) -> str:
     """Of what is installed, to be held against the wheel's: docs/fleet.md says how it is made."""
     found = hashlib.sha256()
-    for path in sorted(package.rglob("*"), key=lambda path: path.relative_to(package).as_posix()):
-        if path.is_file() and "__pycache__" not in path.parts:
-            found.update((path.relative_to(package).as_posix() + "\0" + digest(path) + "\n").encode())
+    names = {path.relative_to(package).as_posix(): path for path in package.rglob("*") if path.is_file()}
+    for name in sorted(name for name in names if not _NO_PART.search(name)):
+        found.update((name + "\0" + digest(names[name]) + "\n").encode())
     return found.hexdigest()
 
 

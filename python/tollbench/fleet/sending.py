@@ -55,11 +55,11 @@ def wheel_for_hosts(folder: Path, given: Path | None) -> SentToll:
 def _fingerprint(archive: zipfile.ZipFile) -> str:
     """Of the package in a wheel; Raises KeyError where it is another package's."""
     archive.getinfo(f"{_PACKAGE}__main__.py")
-    names = [name for name in archive.namelist() if name.startswith(_PACKAGE) and not name.endswith("/")]
+    inside = [name.removeprefix(_PACKAGE) for name in archive.namelist() if name.startswith(_PACKAGE)]
     mark = hashlib.sha256()
-    for name in sorted(names):
-        content = hashlib.sha256(archive.read(name)).hexdigest()
-        mark.update(f"{name.removeprefix(_PACKAGE)}\0{content}\n".encode())
+    for name in sorted(name for name in inside if not (name.endswith("/") or home.is_no_part(name))):
+        content = hashlib.sha256(archive.read(f"{_PACKAGE}{name}")).hexdigest()
+        mark.update(f"{name}\0{content}\n".encode())
     return mark.hexdigest()
 
 

@@ -7,7 +7,9 @@ import re
 import shutil
 import stat
 import subprocess
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from made_runs import Made, make_run
@@ -17,6 +19,7 @@ from tollbench import home
 from tollbench.catalog import environments, toolchains
 from tollbench.cli import places
 from tollbench.errors import TollError
+from tollbench.fleet import on_host, sending
 from tollbench.interpreters import interpreter, interpreter_with_path
 
 
@@ -75,6 +78,70 @@ def test_an_installed_toll_builds_in_the_cache_apart_for_other_sources(tmp_path,
     home._mark.cache_clear()
     (sources / "a.cpp").write_text("changed")
     assert home.builds() != found[1]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installed toll of a few files."""
+    folder = tmp_path / "tollbench"
+    for name in ("__main__.py", "core_to_core.py", "shipped/languages/.mvn/maven.config"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    monkeypatch.setattr(home, "PACKAGE", folder)
+    monkeypatch.setattr(home, "CHECKOUT", None)
+    return folder
+
+
+LEFT = (
+    ".a.py.swp",
+    "a.py~",
+    "a.swp",
+    "core",
+    "core.1234",
+    "a.py.orig",
+    "a.py.rej",
+    "#a.py#",
+    ".#a.py",
+    "a.pyc",
+)
+
+
+def test_what_editors_and_crashes_leave_is_no_part_of_toll(package: Path, tmp_path: Path) -> None:
+    """Whatever is sent to hosts, it is known there by the same hash."""
+    before = home.fingerprint()
+    for name in (*LEFT, *(f"shipped/{name}" for name in LEFT), "shipped/__pycache__/a.txt"):
+        (package / name).parent.mkdir(exist_ok=True)
+        (package / name).write_text("left")
+    assert home.fingerprint() == before == on_host.fingerprint(package)
+    assert on_host._NO_PART.pattern == home._NO_PART.pattern
+    wheel = tmp_path / "tollbench-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path in filter(os.path.isfile, package.rglob("*")):
+            archive.write(path, path.relative_to(tmp_path).as_posix())
+    assert sending.wheel_for_hosts(tmp_path, wheel).sources == before
+    for name in ("core_to_core.py", "shipped/languages/.mvn/maven.config"):
+        (package / name).write_text("changed")
+        assert home.fingerprint() != before
+        before = home.fingerprint()
+
+
+def test_a_file_of_toll_that_cannot_be_read_keeps_nobody_from_measuring(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = home.fingerprint()
+    errors = {"notes.txt": PermissionError, "going.txt": FileNotFoundError}
+    usual = Path.open
+
+    def opened(path: Path, mode: str = "r", *words: Any, **named: Any) -> Any:
+        if path.name in errors and mode == "rb":
+            raise errors[path.name]
+        return usual(path, mode, *words, **named)
+
+    monkeypatch.setattr(Path, "open", opened)
+    (package / "going.txt").write_text("gone between the list and the look")
+    assert home.fingerprint() == before
+    (package / "notes.txt").write_text("")
+    assert home.fingerprint() != before
 
 
 @pytest.fixture
