@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tollbench.cli.console import say
+from tollbench.cli.edition import edition
 from tollbench.errors import Exit, TollError
 from tollbench.launching.clock import SystemClock
 from tollbench.launching.failure import Interrupted
@@ -22,6 +23,7 @@ def machine_taken(interrupt: Interrupt, *, wait: bool) -> Iterator[None]:
 
     `interrupt` is looked at only until the machine is there.
     """
+    edition()  # read now: whoever updates toll meanwhile is not to put another one's name on what this finds
     lock = machine_lock(
         SystemClock(),
         interrupt=interrupt,

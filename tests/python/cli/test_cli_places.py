@@ -14,13 +14,16 @@ from typing import Any
 import pytest
 from made_runs import Made, make_run
 
+import tollbench
 from checkouts import ROOT
 from tollbench import home
 from tollbench.catalog import environments, toolchains
-from tollbench.cli import places
+from tollbench.cli import machine_use, places
+from tollbench.cli.edition import edition
 from tollbench.errors import TollError
 from tollbench.fleet import on_host, sending
 from tollbench.interpreters import interpreter, interpreter_with_path
+from tollbench.launching.interrupt import Interrupt
 
 
 def test_runs_lie_where_the_user_stands(tmp_path, monkeypatch):
@@ -142,6 +145,20 @@ def test_a_file_of_toll_that_cannot_be_read_keeps_nobody_from_measuring(
     assert home.fingerprint() == before
     (package / "notes.txt").write_text("")
     assert home.fingerprint() != before
+
+
+def test_an_update_meanwhile_puts_no_other_name_on_what_was_measured(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_use, "LOCK_FILES", ())
+    edition.cache_clear()
+    before = home.fingerprint()
+    try:
+        with Interrupt() as interrupt, machine_use.machine_taken(interrupt, wait=False):
+            (package / "__main__.py").write_text("pulled")
+            assert edition() == f"{tollbench.__version__}+{before[:10]}"
+    finally:
+        edition.cache_clear()
 
 
 @pytest.fixture
