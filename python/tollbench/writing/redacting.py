@@ -19,26 +19,36 @@ from tollbench.text import clean
 
 WITHHELD: Final = "[withheld]"
 MOST_TEXT: Final = 4096  # characters of any one text
-# What is looked through of a longer one. Of what comes out, as much as may hold a secret that was cut in two
-# is left out at the end: 8 KiB, more than servers take of a header.
+# What is looked through of a longer one: the second, where the first holds long secrets and leaves too little.
+# Of what comes out, as much as may hold a secret that was cut in two is left out at the end: 8 KiB, more than
+# servers take of a header.
 _LOOKED_AT: Final = 3 * MOST_TEXT
+_LOOKED_AT_MOST: Final = 4 * _LOOKED_AT
 _CUT_SECRET: Final = 2 * MOST_TEXT
+CUT: Final = f"{WITHHELD} (the rest of this text was cut)"
 _KEYS = r"(?:api|access|private|signing)[_-]?key"
 _AUTH = r"auth(?:orization|entication)?(?![a-z])"  # and no author
 _SECRET_NAME = rf"(?:pass(?:word|wd|phrase)|secret|token|{_KEYS}|{_AUTH}|credentials?|cookie)"
+# Quoted text ends at the quote that is escaped as often as the first one: JSON may stand in a text of JSON. A
+# word may stand before the secret: "Authorization: Bearer SECRET"; two kinds have several behind it.
+_QUOTED = r"(?P<escapes>\\{0,7}+)(?P<quote>[\"'])(?s:.*?)(?<!\\)(?P=escapes)(?P=quote)|\"[^\"]*\"|'[^']*'"
+_SCHEME = r"(?:(?:bearer|basic|token|negotiate|ntlm|api-?key)\s++)?"
+_SEVERAL = r"(?:digest|aws4-hmac-sha256)[^\S\n][^\n]*+"
 # Texts may be made to take long: each pattern begins where a run of letters does, and goes through it once.
 _OPTION: Final = re.compile(
-    rf"(?i)(?<![\w-])(?=\w*-[\w-]*?{_SECRET_NAME})([\w-]++)([=\s]+)(\"[^\"]*\"|'[^']*'|\S+)"
+    rf"(?i)(?<![\w-])(?=\w*-[\w-]*?{_SECRET_NAME})([\w-]++)([=\s]+)(?:{_SEVERAL}|{_SCHEME}(?:{_QUOTED}|\S+))"
 )
 _ASSIGNED: Final = re.compile(
-    rf"(?i)(?<![\w.-])(?=[\w.-]*?{_SECRET_NAME})([\w.-]++[\"']?\s*+[=:]\s*+)(\"[^\"]*\"|'[^']*'|[^\s,;]+)"
+    rf"(?i)(?<![\w.-])(?=[\w.-]*?{_SECRET_NAME})([\w.-]++\\{{0,7}}+[\"']?\s*+[=:]\s*+)"
+    rf"(?:{_SEVERAL}|{_SCHEME}(?:{_QUOTED}|[^\s,;]+))"
 )
+# Before all others, which would take the beginning of its run of letters.
+_WEB_TOKEN: Final = re.compile(r"(?<![\w-])(?=[\w-]*?\beyJ[\w-]{8})[\w-]++\.[\w-]{8,}+\.[\w-]*")  # of JSON
 _FORMS: Final = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"  # of AWS
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}\b|\bgithub_pat_\w{20,}\b|\bglpat-[\w-]{16,}"
-    r"|\bxox[abprs]-[\w-]{10,}|\bsk-[A-Za-z0-9_-]{20,}"
-    r"|(?<![\w-])(?=[\w-]*?\beyJ[\w-]{8})[\w-]++\.[\w-]{8,}+\.[\w-]*",  # a JSON web token
+    r"|\bxox[abprs]-[\w-]{10,}|\bsk-[A-Za-z0-9_-]{20,}",
     re.DOTALL,
 )
 _IN_ADDRESS: Final = re.compile(r"(?i)(?<=[a-z0-9+.-])(://)[^/\s@:]*+:[^/\s@]*+@")
@@ -88,10 +98,20 @@ def _member(name: object, value: Any, secrets: tuple[str, ...]) -> Any:
 def _text(text: str, secrets: tuple[str, ...]) -> str:
     for secret in secrets:
         text = text.replace(secret, WITHHELD)
-    is_cut, text = len(text) > _LOOKED_AT, text[:_LOOKED_AT]
+    told = ""
+    for length in (_LOOKED_AT, _LOOKED_AT_MOST):
+        told = _without_forms(text[:length])
+        if len(text) <= length:
+            return clean(told, lines=True)[:MOST_TEXT]
+        told = told[: max(0, len(told) - _CUT_SECRET)]
+        if len(told) >= MOST_TEXT:
+            return clean(told, lines=True)[:MOST_TEXT]
+    return clean(told, lines=True)[: MOST_TEXT - len(CUT)] + CUT
+
+
+def _without_forms(text: str) -> str:
+    text = _WEB_TOKEN.sub(WITHHELD, text)
     text = _FORMS.sub(WITHHELD, text)
     text = _IN_ADDRESS.sub(rf"\1{WITHHELD}@", text)
     text = _OPTION.sub(rf"\1\2{WITHHELD}", text)
-    text = _ASSIGNED.sub(rf"\1{WITHHELD}", text)
-    text = text[: max(0, len(text) - _CUT_SECRET)] if is_cut else text
-    return clean(text, lines=True)[:MOST_TEXT]
+    return _ASSIGNED.sub(rf"\1{WITHHELD}", text)

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from tollbench.writing import redacting
-from tollbench.writing.redacting import MOST_TEXT, WITHHELD, harmless
+from tollbench.writing.redacting import CUT, MOST_TEXT, WITHHELD, harmless
 
-LENGTH = redacting._LOOKED_AT
+LENGTH, MOST = redacting._LOOKED_AT, redacting._LOOKED_AT_MOST
 JSON_WEB_TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w"
 
 
@@ -31,6 +31,20 @@ JSON_WEB_TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3j
         (f"saw {JSON_WEB_TOKEN} there", f"saw {WITHHELD} there"),
         ("ghp_" + 24 * "a" + " AKIA" + 16 * "B", f"{WITHHELD} {WITHHELD}"),
         ("-----BEGIN RSA PRIVATE KEY-----\nabc\nabc", WITHHELD),
+        (f"AKIA{16 * 'B'}-{JSON_WEB_TOKEN}", WITHHELD),
+        (f"glpat-{20 * 'b'}-{JSON_WEB_TOKEN} b", f"{WITHHELD} b"),
+        ("Authorization: Bearer abcdef.secret and", f"Authorization: {WITHHELD} and"),
+        ("curl -H 'authorization: basic YWJj' x", f"curl -H 'authorization: {WITHHELD} x"),
+        ("Proxy-Authorization: Token 123 b", f"Proxy-Authorization: {WITHHELD} b"),
+        ('Authorization: Digest username="me", response="6629"\nb', f"Authorization: {WITHHELD}\nb"),
+        ("run --auth Bearer abcdef b", f"run --auth {WITHHELD} b"),
+        ("--authorization=Basic 'a b' c", f"--authorization={WITHHELD} c"),
+        ("Authorization: Bearer", f"Authorization: {WITHHELD}"),
+        ("a bearer token of the basic kind", "a bearer token of the basic kind"),
+        (r"{\"password\": \"hunter2\", \"a\": 1}", rf"{{\"password\": {WITHHELD}, \"a\": 1}}"),
+        (r"{\\\"token\\\":\\\"a b\\\"}", rf"{{\\\"token\\\":{WITHHELD}}}"),
+        (r'{"password": "two \"words\" more", "a": 1}', f'{{"password": {WITHHELD}, "a": 1}}'),
+        (r'password="two words\" b', f"password={WITHHELD} b"),
         ("a --fast x.y=z -O2 a-b c", "a --fast x.y=z -O2 a-b c"),
     ],
 )
@@ -45,7 +59,8 @@ def test_what_has_the_form_of_a_secret_is_withheld(text: str, told: str) -> None
         "eyJaaaaaaaa.", "://", "a://:", ":", "ghp_", "glpat-", "sk-a-", "a-", "'", '"',
         "secret='", ' secret="', " ", "=",
         "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN A", "AKIA", "token:", "token=-token ", "x",
-        "\x00", "\n",
+        "\x00", "\n", "token=\\\"", "token=\"\\", "token=\"\\\"", "token='\"", "\\", "token: bearer ",
+        "bearer ", "token: digest ", "token=digest\n", "token: basic\t", "secret\\", "eyJaaaaaaaa.aaaaaaaa.",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("before", ["", "a://", "secret", "--secret "])
@@ -69,6 +84,17 @@ def test_a_long_text_takes_no_longer_than_what_is_looked_at() -> None:
     assert harmless("word " * LENGTH, ()) == ("word " * LENGTH)[:MOST_TEXT]
 
 
+@pytest.mark.parametrize("length", [7_000, 9_000, 20_000, 36_000])
+def test_what_follows_a_long_key_is_told(length: int) -> None:
+    key = f"-----BEGIN PRIVATE KEY-----\n{'k' * length}\n-----END PRIVATE KEY-----\n"
+    error = "error: no such file\n" + "note: looked for here\n" * 1000
+    assert harmless(key + error, ()) == f"{WITHHELD}\n{error}"[:MOST_TEXT]
+
+
+def test_what_is_all_cut_says_so() -> None:
+    assert harmless("-----BEGIN PRIVATE KEY-----\n" + "k" * 2 * MOST, ()) == CUT
+
+
 SECRETS = [
     f'token="{"words and " * 400}"',
     f"--password '{'words and ' * 400}'",
@@ -81,13 +107,13 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-@pytest.mark.parametrize("withheld", [0, 2, 9])
-def test_a_secret_that_is_cut_in_two_does_not_show(secret: str, withheld: int) -> None:
+@pytest.mark.parametrize(("withheld", "length"), [(0, LENGTH), (2, LENGTH), (9, MOST), (38, MOST)])
+def test_a_secret_that_is_cut_in_two_does_not_show(secret: str, withheld: int, length: int) -> None:
     """Also where what stood before it became short, so that the cut comes near the beginning."""
     key = f"-----BEGIN PRIVATE KEY-----\n{'k' * 1200}\n-----END PRIVATE KEY-----\n"
     for at in range(1, len(secret), max(1, len(secret) // 20)):
         before = key * withheld
-        before += "." * (LENGTH - at - len(before) - 1) + " "
+        before += "." * (length - at - len(before) - 1) + " "
         told = harmless(before + secret, ())
-        assert told.strip(f". \n{WITHHELD}") == ""
+        assert told.removesuffix(CUT).strip(f". \n{WITHHELD}") == ""
         assert len(told) <= MOST_TEXT
