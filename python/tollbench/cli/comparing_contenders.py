@@ -35,16 +35,7 @@ def subject_of_contenders(
     `values` are settings of parameters ("tasks=10000"), `environment_names` at most one; `layouts` how many
     links of each program there are to be, 0 for the one that a build makes.
     """
-    if len(environment_names) > 1:
-        raise TollError(
-            f"contenders are compared in one environment, not in {' and '.join(environment_names)}",
-            "name one with --env",
-        )
-    plan, order = _planned(sides, values, environment_names or (HOST.name,))
-    if layouts > MOST_CODE_LAYOUTS:
-        raise TollError(
-            f"--layouts {layouts} is more than the {MOST_CODE_LAYOUTS} that a contender has", "ask for fewer"
-        )
+    plan, order = planned(sides, values, environment_names, layouts)
     built = build_plan(plan, max(1, layouts))
     programs = {item.contender: item for item in built.programs}
     (environment,) = built.environments
@@ -59,14 +50,23 @@ def subject_of_contenders(
     return Programs(offerings, options)
 
 
-def _planned(
-    sides: Sequence[str], values: Sequence[str], environment_names: Sequence[str]
+def planned(
+    sides: Sequence[str], values: Sequence[str], environment_names: Sequence[str], layouts: int
 ) -> tuple[Plan, list[str]]:
-    """The cases of all contenders, and these in the order in which they were asked for."""
+    """The cases of all contenders, and these in the order in which they were asked for. Nothing is built.
+
+    Raises TollError for what makes no sense.
+    """
+    if len(environment_names) > 1:
+        raise _one_environment(environment_names)
+    if layouts > MOST_CODE_LAYOUTS:
+        raise TollError(
+            f"--layouts {layouts} is more than the {MOST_CODE_LAYOUTS} that a contender has", "ask for fewer"
+        )
     known = suites.load(ROOT)
 
     def plan_of(names: Sequence[str]) -> Plan:
-        selection = Selection.parse(names, values, environment_names)
+        selection = Selection.parse(names, values, environment_names or (HOST.name,))
         return make(known, selection, environments.OFFERED, Settings(), len(machine.usable_cpus()))
 
     each = [plan_of([side]) for side in sides]
@@ -79,7 +79,16 @@ def _planned(
     order = list(dict.fromkeys(case.contender for plan in each for case in plan.cases))
     if len(order) < 2:
         raise TollError(f"{sides[0]} alone is named", f"a comparison needs two contenders, {_EXAMPLE}")
-    return plan_of(sides), order
+    plan = plan_of(sides)
+    if len(plan.environments) > 1:
+        raise _one_environment([each.name for each in plan.environments])
+    return plan, order
+
+
+def _one_environment(names: Sequence[str]) -> TollError:
+    return TollError(
+        f"contenders are compared in one environment, not in {' and '.join(names)}", "name one with --env"
+    )
 
 
 def _by_setting(plan: Plan, contender: str, swept: Sequence[str]) -> dict[Setting, Case]:

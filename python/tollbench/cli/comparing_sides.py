@@ -82,19 +82,43 @@ class ComparisonRequest:
 def check_typed(request: ComparisonRequest) -> None:
     """Raises TollError for mistakes that the command line alone shows, before another run is waited for.
 
-    What environments and contenders are is asked later: that compiles.
+    What compilers work here is asked later: that compiles.
     """
     _check_together(request)
     options = _options(request, None)
+    if request.sandbox is not None:
+        _check_sandbox(request)
+    asked = tuple(dict.fromkeys(request.environments))
+    if not _are_known(asked):
+        return
+    rows = _are_contenders(request.sides, request.build, asked, request.folder)
+    _check_layouts(request, rows=rows)
     if request.build:
         _revisions(request)
-    if request.build or request.environments or request.values:
-        return
-    if _are_contenders(request.sides, "", (), request.folder):
-        return
-    _check_layouts(request, rows=False)
-    written = [WrittenSide(text, folder=request.folder) for text in request.sides]
-    _resolved(written * 2 if request.is_one_side else written, request.kind, options)
+    elif rows:
+        _check_contenders(request)
+        from tollbench.cli.comparing_contenders import planned
+
+        planned(request.sides, request.values, asked, _layouts_of_contenders(request))
+    elif request.values:
+        raise _set_without_contenders(several=len(asked) > 1)
+    elif not asked:
+        written = [WrittenSide(text, folder=request.folder) for text in request.sides]
+        _resolved(written * 2 if request.is_one_side else written, request.kind, options)
+
+
+def _are_known(names: Sequence[str]) -> bool:
+    """Whether the environments are named, and not asked for as all that work. Raises TollError for a name that
+    makes no sense."""
+    if not names:
+        return True
+    from tollbench.catalog import environments
+    from tollbench.plan.selection import ALL
+
+    for name in names:
+        if name not in (environments.COMPILERS, ALL):
+            environments.named(name)
+    return environments.COMPILERS not in names
 
 
 def subject_for(
@@ -110,12 +134,13 @@ def subject_for(
     _check_layouts(request, rows=rows)
     if request.sandbox is not None:
         _check_sandbox(request)
+        if request.around:
+            say("note: --setup, --prepare, --conclude and --cleanup run outside of the sandbox")
     options = _options(request, interrupt)
     if request.build:
         written = _built(request, seed, interrupt, stack)
     elif rows:
-        if request.kind not in (AUTO, TOLL) or request.read:
-            raise TollError("contenders of the catalogue are toll programs", "leave out --kind and --read")
+        _check_contenders(request)
         from tollbench.cli.comparing_contenders import subject_of_contenders
 
         contenders = subject_of_contenders(
@@ -123,19 +148,12 @@ def subject_for(
             request.values,
             environments,
             folder=request.folder,
-            layouts=0 if request.only_counted else request.layouts,
+            layouts=_layouts_of_contenders(request),
             options=options,
         )
         return contenders, None  # two contenders are no two versions of one code
     elif request.values:
-        if len(environments) > 1:
-            raise TollError(
-                "--set does not go with several --env", "leave out --set, or name one environment"
-            )
-        raise TollError(
-            "--set chooses the parameters of contenders of the catalogue",
-            "for example: toll compare tasks/skynet/std_thread tasks/skynet/pthread --set tasks=1000",
-        )
+        raise _set_without_contenders(several=len(environments) > 1)
     elif request.environments:
         from tollbench.cli.comparing_environments import subject_in_environments
 
@@ -188,8 +206,26 @@ def _check_sandbox(request: ComparisonRequest) -> None:
         raise TollError(
             "--layouts repeats the link commands of a build, outside of a sandbox", "leave out one of the two"
         )
-    if request.around:
-        say("note: --setup, --prepare, --conclude and --cleanup run outside of the sandbox")
+
+
+def _check_contenders(request: ComparisonRequest) -> None:
+    """Raises TollError for what says how sides are launched or read, where they are of the price list."""
+    if request.kind not in (AUTO, TOLL) or request.read:
+        raise TollError("contenders of the catalogue are toll programs", "leave out --kind and --read")
+
+
+def _layouts_of_contenders(request: ComparisonRequest) -> int:
+    return 0 if request.only_counted else request.layouts
+
+
+def _set_without_contenders(*, several: bool) -> TollError:
+    """`several`: of environments."""
+    if several:
+        return TollError("--set does not go with several --env", "leave out --set, or name one environment")
+    return TollError(
+        "--set chooses the parameters of contenders of the catalogue",
+        "for example: toll compare tasks/skynet/std_thread tasks/skynet/pthread --set tasks=1000",
+    )
 
 
 def _check_together(request: ComparisonRequest) -> None:

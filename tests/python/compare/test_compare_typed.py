@@ -11,7 +11,9 @@ import pytest
 from tollbench import cli
 from tollbench.cli import comparing
 from tollbench.errors import TollError
+from tollbench.launching.sandbox import Sandbox
 
+ROWS = ["tasks/skynet/std_thread", "tasks/skynet/pthread"]
 Toll = Callable[..., tuple[int, str]]
 
 
@@ -47,8 +49,24 @@ def toll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         (["true", "true", "--kind", "command", "--read", "csv:name,ns"], "does not read with --read"),
         (["tasks/skynet/std_thread", "true"], "reads as a contender"),
         (["HEAD", "mian", "--build", "true", "--program", "./x"], "is not in a git repository"),
+        (["true", "true", "--set", "tasks=1000"], "--set chooses the parameters of contenders"),
+        ([*ROWS, "--set", "task=1000"], "task"),
+        ([ROWS[0], "tasks/skynet/std_thred"], "std_thred"),
+        ([ROWS[0], ROWS[0]], "alone is named"),
+        ([ROWS[0], "latency/lock/spinlock"], "different workloads"),
+        ([*ROWS, "--env", "nope"], "nope"),
+        ([*ROWS, "--env", "all"], "in one environment"),
+        (["true", "--env", "host,nope"], "nope"),
+        ([*ROWS, "--kind", "command"], "are toll programs"),
+        ([*ROWS, "--read", "csv:name,ns"], "are toll programs"),
+        ([*ROWS, "--layouts", "1000"], "is more than"),
+        (["true", "true", "--layouts", "3", "--env", "host,jemalloc"], "--layouts needs --build"),
+        (["true", "--set", "tasks=1", "--env", "host,jemalloc"], "--set does not go with several --env"),
         (["true", "true"], "another run measures"),
-        (["tasks/skynet/std_thread", "tasks/skynet/pthread"], "another run measures"),
+        ([*ROWS, "--set", "tasks=1000", "--env", "host"], "another run measures"),
+        ([*ROWS, "--env", "compilers"], "another run measures"),
+        (["true", "--env", "host,jemalloc"], "another run measures"),
+        (ROWS, "another run measures"),
     ],
 )
 def test_a_mistake_is_told_before_the_machine_is_waited_for(
@@ -58,6 +76,18 @@ def test_a_mistake_is_told_before_the_machine_is_waited_for(
     assert code == 2
     assert told in said
     assert list(tmp_path.iterdir()) == []  # no empty runs/
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(ROWS, "are toll's own programs"), (["true", "true", "--prepare", "true"], "another run")],
+)
+def test_what_goes_into_no_sandbox_is_told_before(
+    toll: Toll, monkeypatch: pytest.MonkeyPatch, words: list[str], told: str
+) -> None:
+    monkeypatch.setattr(comparing, "sandbox_asked", lambda *_: Sandbox("bwrap", "bubblewrap 1"))
+    _, said = toll(*words, "--sandbox")
+    assert told in said
 
 
 def test_what_a_command_makes_before_the_launches_may_not_be_there_yet(toll: Toll) -> None:
