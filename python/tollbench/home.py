@@ -7,7 +7,6 @@ gone tomorrow.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -31,6 +30,16 @@ SHIPPED = (
 SOURCES = CHECKOUT or PACKAGE / "shipped"
 
 
+class NoCache(OSError):
+    """Of a user without a home: nothing can be kept. Whoever can do without a cache takes it for any other
+    folder that cannot be written."""
+
+    next_step = "set HOME or XDG_CACHE_HOME to a folder of yours"
+
+    def __init__(self, place: Path, why: str) -> None:
+        super().__init__(f"toll keeps nothing in {place}: {why}; and this user has no home")
+
+
 def cache_place() -> Path:
     """Where the cache is, or would be: below XDG_CACHE_HOME, else ~/.cache, else in the temporary folder."""
     return _of_this_user() or _in_temporary_folder()
@@ -40,7 +49,7 @@ def cache_folder() -> Path:
     """Where toll keeps what it can make again.
 
     A user without a home, as in many containers, has a folder in the temporary folder. Programs lie there
-    that are run, so it is made for this user alone. Raises OSError where it would be somebody else's.
+    that are run, so it is made for this user alone. Raises NoCache where it would be somebody else's.
     """
     if (place := _of_this_user()) is not None:
         return place
@@ -49,15 +58,10 @@ def cache_folder() -> Path:
         place.mkdir(mode=0o700, exist_ok=True)
         found = place.lstat()
     except OSError as error:
-        raise _no_cache(place, str(error.strerror)) from None
+        raise NoCache(place, str(error.strerror)) from None
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise _no_cache(place, "it is not this user's alone")
+        raise NoCache(place, "it is not this user's alone")
     return place
-
-
-def _no_cache(place: Path, why: str) -> OSError:
-    what = f"{why}, and this user has no home: set HOME or XDG_CACHE_HOME"
-    return PermissionError(errno.EACCES, what, str(place))
 
 
 def _of_this_user() -> Path | None:
@@ -132,9 +136,9 @@ def _package_files() -> Iterator[tuple[str, Path]]:
         if folder.is_file():
             yield name, folder
         for where, _, files in os.walk(folder):
-            for path in (Path(where, each) for each in files):
+            for path in filter(os.path.isfile, (Path(where, each) for each in files)):
                 inside = "/".join(filter(None, (name, path.relative_to(folder).as_posix())))
-                if not is_no_part(inside) and os.path.isfile(path):
+                if not is_no_part(inside):
                     yield inside, path
 
 

@@ -25,7 +25,7 @@ from typer.exceptions import TyperException
 from tollbench.cli.console import say, tell
 from tollbench.cli.one_thread import import_numpy_with_one_thread
 from tollbench.errors import MORE_PROCESSES, REFUSALS, Exit, TollError
-from tollbench.home import COMMAND
+from tollbench.home import COMMAND, NoCache
 from tollbench.text import visible
 from tollbench.writing import sweep_scratch
 
@@ -231,6 +231,8 @@ def _guarded(work: Callable[[], int]) -> int:
         return int(Exit.FINE)
     except TollError as error:
         return _told(error)
+    except NoCache as error:
+        return _told(TollError(str(error), error.next_step))
     except OSError as error:
         if _refused_a_process(error):
             return _told(TollError("this system lets toll start no more processes", MORE_PROCESSES))

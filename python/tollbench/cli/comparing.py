@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -119,7 +120,7 @@ def check_places(request: ComparisonRequest, files: Iterable[Output]) -> None:
         if counts.baseline is not None and not counts.renews:
             read.append(counts.baseline)
     if (raw := request.raw) is not None:
-        missing = [place for place in (raw.parent, *raw.parent.parents) if not os.path.isdir(place)]
+        missing = list(filterfalse(os.path.isdir, (raw.parent, *raw.parent.parents)))
         shared = {os.path.realpath(place) for place in missing}
         if not missing or any(os.path.realpath(output.path.parent) in shared for output in outputs):
             outputs.insert(0, raw_output(raw))

@@ -108,8 +108,10 @@ def check_typed(request: ComparisonRequest) -> None:
 
 
 def _are_known(names: Sequence[str]) -> bool:
-    """Whether the environments are named, and not asked for as all that work. Raises TollError for a name that
-    makes no sense."""
+    """Whether the environments are named, and not asked for as all that work.
+
+    Raises TollError for a name that makes no sense.
+    """
     if not names:
         return True
     from tollbench.catalog import environments

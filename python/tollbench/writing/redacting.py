@@ -19,7 +19,7 @@ from tollbench.text import clean
 
 WITHHELD: Final = "[withheld]"
 MOST_TEXT: Final = 4096  # characters of any one text
-# What is looked through of a longer one: the second, where the first holds long secrets and leaves too little.
+# What is looked through of a longer one: the second, where long secrets in the first leave too little of it.
 # Of what comes out, as much as may hold a secret that was cut in two is left out at the end: 8 KiB, more than
 # servers take of a header.
 _LOOKED_AT: Final = 3 * MOST_TEXT

@@ -18,6 +18,7 @@ import tollbench
 from checkouts import ROOT
 from tollbench import home
 from tollbench.catalog import environments, toolchains
+from tollbench.catalog.environments import probing
 from tollbench.cli import machine_use, places
 from tollbench.cli.edition import edition
 from tollbench.errors import TollError
@@ -203,8 +204,12 @@ def test_a_cache_that_others_may_write_to_is_none(
         monkeypatch.setattr(home, "_in_temporary_folder", lambda: place)
     else:
         monkeypatch.setenv("TMPDIR", str(no_home / "nowhere"))
-    with pytest.raises(PermissionError, match="set HOME or XDG_CACHE_HOME"):
+    with pytest.raises(home.NoCache, match="this user has no home") as refused:
         home.cache_folder()
+    assert str(home.cache_place()) in str(refused.value)
+    assert "set HOME or XDG_CACHE_HOME" in refused.value.next_step
+    probing._store("key", probing.Probe(""))  # a cache that cannot be written is none
+    assert probing._stored() == {}
     assert environments.named("debian13").root  # what needs no cache goes on
     assert not environments.roots.is_made("debian13")
 
