@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -52,6 +51,7 @@ class RunFile(Reader):
         self._writable = writable
         self._lies_still = not writable
         self._whereabouts = Whereabouts(path)
+        self._row_counts = Counter[str]()  # of a file that is written, by table
         self._has_ended = False  # by `finish`: a moved file may not be asked any more
 
     @classmethod
@@ -106,6 +106,7 @@ class RunFile(Reader):
                 with run_file._transaction():
                     upgrade(connection)
                     run_file._note_look()
+                    run_file._row_counts.update({table: run_file._count_of(table) for table in MAX_ROWS})
                 _use_log(connection)
                 connection.execute("UPDATE run SET stopped_by = NULL")
         except TollError:
@@ -222,11 +223,6 @@ class RunFile(Reader):
             if table not in _OF_THE_PLAN
         )
 
-    @cached_property
-    def _row_counts(self) -> Counter[str]:
-        """Of a file that is written: by table, those that were there and what came since."""
-        return Counter({table: self._count_of(table) for table in MAX_ROWS})
-
     def _count_of(self, table: str) -> int:
         ((count,),) = self._iterate(f'SELECT count(*) FROM "{table}"', ())
         return int(count)
@@ -307,10 +303,12 @@ class RunFile(Reader):
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN IMMEDIATE")
+        before = self._row_counts.copy()
         try:
             yield
             self._connection.execute("COMMIT")
         except BaseException:
+            self._row_counts = before
             if self._connection.in_transaction:  # SQLite itself rolls back when the disk is full
                 self._connection.execute("ROLLBACK")
             raise

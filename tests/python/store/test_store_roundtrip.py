@@ -17,6 +17,8 @@ from store_runs import CASE, DETAILS, HEADER, PUBLISHED, TIMED, WARMUP, WORKLOAD
 from tollbench.errors import TollError
 from tollbench.interpreters import interpreter_with_path
 from tollbench.store import RunFile
+from tollbench.store.runfile import _OF_THE_PLAN
+from tollbench.store.untrusted import MAX_ROWS
 from tollbench.words import HOST, Allocations, Purpose, Status
 
 
@@ -252,6 +254,8 @@ import os, sys
 from pathlib import Path
 from tollbench.errors import TollError
 from tollbench.store import RunFile
+from tollbench.store.runfile import _OF_THE_PLAN
+from tollbench.store.untrusted import MAX_ROWS
 from tollbench.store.untrusted import schema_text
 schema_text()  # a checkout under /root cannot be read by the stranger
 if os.getuid() == 0:  # root may write anywhere
@@ -360,6 +364,22 @@ def test_of_a_company_that_cannot_be_stored_nothing_is(path: Path) -> None:
         with pytest.raises(TollError):
             run_file.append_company([measured(22), (bad, ())])
         assert run_file.launch_count() == before
+
+
+def test_how_full_it_is_goes_by_the_rows_that_are_there(path: Path) -> None:
+    def check(run_file: RunFile) -> None:
+        told = {table: run_file._row_counts[table] for table in MAX_ROWS.keys() - _OF_THE_PLAN}
+        assert told == {table: run_file._count_of(table) for table in told}
+
+    with make(path) as run_file:
+        check(run_file)
+        with pytest.raises(TollError):
+            run_file.append_company([measured(9), (launch(case_id=4711, round=9), ())])
+        check(run_file)
+    with RunFile.resume(path) as run_file:
+        check(run_file)
+        run_file.append(*measured(10))
+        check(run_file)
 
 
 def test_what_is_asked_at_one_moment_knows_nothing_of_launches_that_come_meanwhile(path: Path) -> None:
