@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tollbench.catalog.tools import run_tool
-from tollbench.errors import TollError
 from tollbench.home import cache_folder, cache_place, needed_by_programs
 from tollbench.words import Environment, Toolset
 from tollbench.writing import write_own
@@ -107,7 +106,7 @@ def is_made(name: str) -> bool:
     """Whether it is there and made of what it would be made of today."""
     try:
         made = json.loads((place(name) / MADE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, TollError):
+    except (OSError, ValueError):
         return False
     return isinstance(made, dict) and made.get("recipe") == described(recipe(name))
 
