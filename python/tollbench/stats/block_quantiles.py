@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,10 +32,10 @@ def shared_blocks(
     length = max(_rounds_a_block([each[at] for at in rounds], p) for each in (first, second))
     of_layout = _by_layout(rounds, layouts or {})
     if length == 1 or len(of_layout) == len(rounds):
-        return _in_blocks([(each,) for each in rounds], length)
+        return _cut(rounds, length)
     enough = [each for each in of_layout if len(each) >= length]
     few = [each for each in of_layout if len(each) < length]
-    found = [block for each in enough for block in _in_blocks([(at,) for at in each], length)]
+    found = [block for each in enough for block in _cut(each, length)]
     return (*found, *_packed(few, length))
 
 
@@ -79,23 +78,16 @@ def _by_layout(rounds: Sequence[int], layouts: Mapping[int, int]) -> list[tuple[
     return [tuple(each) for each in found.values()]
 
 
-def _in_blocks(parts: Sequence[tuple[int, ...]], length: int) -> Blocks:
-    """Parts that follow each other, as evenly as they go, in blocks of so many rounds at least."""
-    reached = [0, *accumulate(len(part) for part in parts)]
-    count = reached[-1] // length
-    while count:
-        wanted = [round(number * reached[-1] / count) for number in range(count + 1)]
-        ends = [bisect_left(reached, at) for at in wanted]
-        blocks = [tuple(at for part in parts[start:end] for at in part) for start, end in pairwise(ends)]
-        if all(len(block) >= length for block in blocks):
-            return tuple(blocks)
-        count -= 1
-    return ()
+def _cut(rounds: Sequence[int], length: int) -> Blocks:
+    """In blocks of so many rounds at least, as evenly as they go."""
+    count = len(rounds) // length
+    ends = [round(number * len(rounds) / count) for number in range(count + 1)] if count else []
+    return tuple(tuple(rounds[start:end]) for start, end in pairwise(ends))
 
 
 def _packed(parts: Sequence[tuple[int, ...]], length: int) -> Blocks:
-    """Parts that follow each other, in as many blocks of so many rounds at least as there can be, one after
-    the other: of parts of one and of two rounds, cut evenly, a third of these blocks were lost."""
+    """Whole parts, in as many blocks of so many rounds at least as parts that follow each other make; the
+    last block has what is left over. Cut evenly, parts of one and of two rounds made a third fewer."""
     blocks: list[tuple[int, ...]] = []
     begun: tuple[int, ...] = ()
     for part in parts:

@@ -103,8 +103,6 @@ def of_firsts_alone(count: int, firsts: int, pairs: int, level: float) -> bool:
 def firsts_tell_more(count: int, firsts: int, pairs: int, level: float) -> bool:
     """Whether an interval of the `firsts` of `count` values, one of each cluster, is to be expected narrower
     than one of all, were clusters all the same; `pairs` is twice the number of two values of one cluster."""
-    if firsts == count:
-        return False
     lower = _lower_ranks(count, pairs, level, _LARGER)
     return _place(firsts, float(firsts), level) > sum(lower) / len(lower) / (count + 1)
 
