@@ -75,13 +75,19 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture
-def shallow(place):
-    """A clone as actions/checkout makes it: the head alone. With the base's commit, which is not in it."""
+def server(place: Path) -> Path:
+    """A repository without commits, from which any commit may be fetched, as from GitHub."""
     origin = place / "origin"
     origin.mkdir()
     git(origin, "init", "-q", "-b", "main")
     git(origin, "config", "uploadpack.allowAnySHA1InWant", "true")
+    return origin
+
+
+@pytest.fixture
+def shallow(place):
+    """A clone as actions/checkout makes it: the head alone. With the base's commit, which is not in it."""
+    origin = server(place)
     for content in ("old", "new"):
         (origin / "file").write_text(content)
         git(origin, "add", ".")
@@ -94,10 +100,7 @@ def shallow(place):
 def pulled(place):
     """A clone of what a pull request's workflow checks out, the merge of its head into a base that others
     have gone on with since the event; with the base at the event, the base now and the head."""
-    origin = place / "origin"
-    origin.mkdir()
-    git(origin, "init", "-q", "-b", "main")
-    git(origin, "config", "uploadpack.allowAnySHA1InWant", "true")
+    origin = server(place)
     commits = {}
     for name, branch in (("then", "main"), ("head", "mine"), ("now", "main")):
         if name != "then":
@@ -148,10 +151,7 @@ def test_a_pull_request_is_compared_with_what_it_was_merged_into(place, pulled):
 @pytest.fixture
 def history(place):
     """A shallow clone of the last of four commits, of which the second has a tag; with all of them."""
-    origin = place / "origin"
-    origin.mkdir()
-    git(origin, "init", "-q", "-b", "main")
-    git(origin, "config", "uploadpack.allowAnySHA1InWant", "true")
+    origin = server(place)
     for number in range(4):
         git(origin, "commit", "-q", "--allow-empty", "-m", f"commit {number}")
         if number == 1:
