@@ -123,7 +123,7 @@ def check_places(request: ComparisonRequest, files: Iterable[Output]) -> None:
         missing = list(filterfalse(os.path.isdir, (raw.parent, *raw.parent.parents)))
         shared = {os.path.realpath(place) for place in missing}
         if not missing or any(os.path.realpath(output.path.parent) in shared for output in outputs):
-            outputs.insert(0, raw_output(raw))
+            outputs.insert(0, raw_output(raw))  # makes the folder, where another file goes as well
         else:  # made with the file: who is refused until then is left no empty folder
             make_folder(raw.parent, "--raw FILE", now=False)
     check_outputs(outputs, read)

@@ -133,9 +133,8 @@ def _places(ns: float | None, item: Comparison) -> int | None:
     if ns is None:
         return None
     if item.ratio is None or item.low is None or item.high is None or not item.low < item.high:
-        return numbers.decimals(
-            ns, None, None
-        )  # an interval of one point is no count, known to its last digit
+        # Nor of an interval of one point: `decimals` takes it for a count, which is known to its last digit.
+        return numbers.decimals(ns, None, None)
     # Two digits, of 1.5 and 2.2, would tell another change than that of 50 %.
     return numbers.decimals(ns, ns * item.low / item.ratio, ns * item.high / item.ratio, least=3)
 
